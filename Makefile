@@ -1,0 +1,197 @@
+# sbx: one Makefile, no recursion; every output is under $(BUILD). `make help` lists the targets.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+ACCOUNT ?= sbx
+CC ?= cc
+PKG_CONFIG ?= pkg-config
+CFLAGS ?= -O2 -g
+# WERROR=1 (continuous integration) makes warnings fatal; SANITIZE=address,undefined builds with sanitizers.
+WERROR ?=
+SANITIZE ?=
+
+VERSION := 0.1.0
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.DEFAULT_GOAL := all
+
+warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wimplicit-fallthrough -Wswitch-enum -Wnull-dereference
+cc-option = $(shell $(CC) -Werror $(1) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(1))
+ifeq ($(SANITIZE),)
+hardening := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
+	$(call cc-option,-fstack-clash-protection) $(call cc-option,-fcf-protection) \
+	$(call cc-option,-ftrivial-auto-var-init=zero)
+else
+hardening := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer
+endif
+SBX_CFLAGS := -std=c17 -D_GNU_SOURCE -DSBX_ACCOUNT='"$(ACCOUNT)"' -DSBX_VERSION='"$(VERSION)"' \
+	-include lib/banned.h -fPIE -ffunction-sections -fdata-sections $(warnings) $(if $(WERROR),-Werror) $(hardening)
+SBX_LDFLAGS := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(if $(SANITIZE),-fsanitize=$(SANITIZE))
+
+# Libraries by name. Debian's libjq has no pkg-config file.
+lib_jq := -ljq
+lib_yaml := $(shell $(PKG_CONFIG) --libs yaml-0.1 2>/dev/null || echo -lyaml)
+lib_sqlite3 := $(shell $(PKG_CONFIG) --libs sqlite3 2>/dev/null || echo -lsqlite3)
+lib_crypto := $(shell $(PKG_CONFIG) --libs libcrypto 2>/dev/null || echo -lcrypto)
+# Of libcrypto most programs need SHA-256 alone: three objects of the static library, which cost nothing at start. Where there is no static library, the
+# shared one does.
+lib_sha256 := $(shell printf 'int main(void){return 0;}' | $(CC) -x c - -l:libcrypto.a -o /dev/null 2>/dev/null && echo -l:libcrypto.a || \
+	echo $(lib_crypto))
+lib_seccomp := $(shell $(PKG_CONFIG) --libs libseccomp 2>/dev/null || echo -lseccomp)
+
+# What each program links beside libc; the table of the manual, held by test/tool/links.bats.
+link_sbx-policy := jq yaml sha256
+link_sbx-approve := sqlite3 jq yaml sha256
+link_sbx-cred := jq yaml sha256
+link_sbx-run := jq yaml sha256
+link_sbx-audit := jq yaml sha256
+link_sbx-plan := sha256 seccomp
+link_sbx-call :=
+link_sbx-mcp := jq
+link_sbx-cred-jwt := jq yaml crypto
+link_sbx-run-local := seccomp
+
+programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-call sbx-mcp
+helpers := sbx-cred-jwt sbx-run-local
+static_helpers := sbx-entry
+
+bins := $(programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
+lib_objects := $(patsubst lib/%.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
+archive := $(BUILD)/obj/libsbx.a
+unit_tests := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*_test.c))
+test_tools := $(patsubst test/helpers/%.c,$(BUILD)/test/%,$(wildcard test/helpers/*.c))
+
+.PHONY: all
+all: $(bins)
+
+$(BUILD)/obj/%.o: lib/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/obj/bin/%.o: bin/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# The system call filter of the sandbox is compiled here, once, and not at each start.
+$(BUILD)/gen/isolate_filter: lib/gen/isolate_filter.c lib/isolate_rules.c lib/isolate_rules.h Makefile
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -iquote lib $(CFLAGS) -o $@ \
+		lib/gen/isolate_filter.c lib/isolate_rules.c $(lib_seccomp)
+$(BUILD)/gen/isolate_filter.inc: $(BUILD)/gen/isolate_filter
+	$< > $@
+$(BUILD)/obj/isolate_seccomp.o: $(BUILD)/gen/isolate_filter.inc
+$(BUILD)/obj/isolate_seccomp.o: SBX_CFLAGS += -iquote $(BUILD)/gen
+
+$(archive): $(lib_objects)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/obj/bin/%.o $(archive)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
+
+$(helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/obj/bin/%.o $(archive)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
+
+# Static: it is the first process of a root that holds no library. Sanitizers need a dynamic program, so it is built without them.
+$(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/static/bin/%.o $(BUILD)/static/libsbx.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $^ $(lib_sha256)
+
+static_modules := buf clock digest error frame io json_out secret start steps tree tree_unpack wire log spawn \
+	$(patsubst lib/%.c,%,$(wildcard lib/entry*.c lib/evidence*.c))
+static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -fPIE
+$(BUILD)/static/libsbx.a: $(static_modules:%=$(BUILD)/static/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(BUILD)/static/%.o: lib/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(static_cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/static/bin/%.o: bin/%.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(static_cflags) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+$(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h
+	@mkdir -p $(@D)
+	$(CC) $(SBX_CFLAGS) -iquote lib -iquote test/unit $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(archive) \
+		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
+
+# Programs that run inside a sandbox are static; tools of the tests that use our modules are not.
+$(BUILD)/test/%: test/helpers/%.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -static -o $@ $<
+
+test_tools_with_modules := sksign mksteps run_sandbox
+$(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive)
+	@mkdir -p $(@D)
+	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(archive) $(lib_crypto)
+
+-include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
+
+.PHONY: deps demo test test-mcp test-sanitize audit check bench install uninstall clean help
+
+# SBX_NO_INSTALL=1 only prints what would be installed, and stops when something is missing.
+demo:
+	@scripts/deps demo
+	@$(MAKE) --no-print-directory all
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/demo
+
+test-build: all $(unit_tests) $(test_tools)
+.PHONY: test-build
+
+test:
+	@scripts/deps test
+	@$(MAKE) --no-print-directory test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test
+
+test-mcp:
+	@scripts/deps test
+	@$(MAKE) --no-print-directory test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/tool/sbx-mcp.bats
+
+# The same tests; the sandboxed programs are static and stay without sanitizers.
+test-sanitize:
+	@scripts/deps test
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' test-build
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 scripts/test
+
+# Show the record of the installation that the settings name.
+audit: all
+	@$(BUILD)/bin/sbx-audit show
+
+check:
+	@scripts/check
+
+bench: test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/bench
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/sbx $(DESTDIR)$(PREFIX)/share/sbx
+	install -m 755 $(programs:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%) $(DESTDIR)$(PREFIX)/libexec/sbx
+	for section in $(sort $(subst .,,$(suffix $(wildcard man/*.?)))); do \
+		install -d $(DESTDIR)$(PREFIX)/share/man/man$$section && \
+		install -m 644 man/*.$$section $(DESTDIR)$(PREFIX)/share/man/man$$section || exit 1; done
+	cp -r policy $(DESTDIR)$(PREFIX)/share/sbx/
+
+uninstall:
+	rm -f $(programs:%=$(DESTDIR)$(PREFIX)/bin/%) $(foreach m,$(notdir $(wildcard man/*.?)),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $m))/$m)
+	rm -rf $(DESTDIR)$(PREFIX)/libexec/sbx $(DESTDIR)$(PREFIX)/share/sbx
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-sanitize
+
+help:
+	@echo 'make            build everything below $(BUILD)'
+	@echo 'make demo       install what is missing, build, and show the main job on this machine'
+	@echo 'make test       install what is missing, build, and run the tests'
+	@echo 'make test-mcp   the tests of the MCP dispatcher alone'
+	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make audit      show the record'
+	@echo 'make check      static checks: manual pages, shell scripts, layout rules'
+	@echo 'make bench      figures, each as a ratio to a baseline measured beside it'
+	@echo 'make install    to DESTDIR and PREFIX (default /usr/local); make uninstall takes it away'
+	@echo 'variables: BUILD PREFIX DESTDIR ACCOUNT WERROR SANITIZE SBX_NO_INSTALL'

@@ -1,0 +1,338 @@
+/* sbx-approve: as a filter, claims the approval that a call needs, or holds the call. As a command of a person, lists,
+ * shows, signs and denies requests through the desk; with --desk it is the desk. */
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+
+#include "approval.h"
+#include "clock.h"
+#include "desk.h"
+#include "filter.h"
+#include "hostcheck.h"
+#include "io.h"
+#include "log.h"
+#include "person.h"
+
+static const int poll_ms = 200; /* a person signs; nobody notices a fifth of a second */
+static const int progress_ms = 5000;
+
+static const char usage[] =
+	"usage: sbx-approve [--config FILE] [--wait TIME]\n"
+	"       sbx-approve [--config FILE] list | show ID | sign ID [--key FILE] | deny ID [REASON...]\n"
+	"       sbx-approve [--config FILE] --desk NAME\n"
+	"Claim the approval of the call on stdin, or ask for one. Or, for people: read and sign what is asked for.\n"
+	"  --config FILE  settings (default: $SBX_CONFIG, else /etc/sbx/sbx.yaml)\n"
+	"  --wait TIME    wait for a signature at most this long (20s, 2m; default 0s)\n"
+	"  --key FILE     the key to sign with (default: a key in ~/.ssh)\n"
+	"  --desk NAME    answer one request of the person NAME on stdin\n"
+	"  -h, --help     this text\n"
+	"  -V, --version  the version\n";
+
+struct options {
+	const char *config, *desk, *key;
+	int64_t wait_ms; /* -1: not given */
+	char **words;
+	int word_count;
+};
+
+/* --- the filter --- */
+
+struct stage {
+	struct filter f;
+	struct approvals approvals;
+	struct review review;
+	struct approval row;
+	int signal_fd; /* INT, TERM and HUP wait here */
+};
+
+/* From here on a signal is an answer: the object says that the call was cancelled. */
+static int watch_signals(struct stage *s, struct sbx_error *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return s->signal_fd >= 0 ? 0 : sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch for signals");
+}
+
+/* Wait MS for a signal; -1 with "cancelled" when there is one. */
+static int rest(struct stage *s, int ms, struct sbx_error *err)
+{
+	struct pollfd signalled = {.fd = s->signal_fd, .events = POLLIN};
+
+	if (poll(&signalled, 1, ms) <= 0)
+		return 0;
+	return sbx_fail(err, SBX_COMMAND_FAILED, "cancelled", "the call was cancelled before its approval was claimed");
+}
+
+/* Poll until somebody decides about the row, or TIME is over. */
+static int wait_for_person(struct stage *s, int64_t wait_ms, struct sbx_error *err)
+{
+	int64_t deadline = clock_mono_ms() + wait_ms, next = clock_mono_ms();
+
+	while (s->row.status == APPROVAL_WAITING && !approval_has_ended(&s->row) && clock_left_ms(deadline) > 0) {
+		if (clock_mono_ms() >= next) {
+			log_line("waiting for a person: sbx-approve sign %s (%d s left)", s->row.id,
+				 clock_left_ms(deadline) / 1000);
+			next += progress_ms;
+		}
+		int left = clock_left_ms(deadline);
+		if (rest(s, left < poll_ms ? left : poll_ms, err) < 0 ||
+		    approval_reload(&s->approvals, &s->row, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int hold(const struct stage *s, struct sbx_error *err)
+{
+	const char *config = s->f.started.config;
+
+	sbx_fail(err, SBX_APPROVAL_REQUIRED, "approval_required", "this call waits for a person's approval");
+	if (s->f.started.in_account || strcmp(config, SBX_CONFIG_DEFAULT) == 0)
+		return sbx_hint(err, "a person signs with: sbx-approve sign %s; then make the same call again",
+				s->row.id);
+	return sbx_hint(err, "a person signs with: sbx-approve sign %s --config %s; then make the same call again",
+			s->row.id, config);
+}
+
+/* The row is there: take it as far as it goes now. */
+static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
+{
+	if (wait_for_person(s, wait_ms, err) < 0)
+		return -1;
+	switch (s->row.status) {
+	case APPROVAL_WAITING:
+		return approval_has_ended(&s->row) ? approval_claim(&s->approvals, &s->row, call_id(s->f.call), err)
+						   : hold(s, err);
+	case APPROVAL_DENIED:
+	case APPROVAL_EXPIRED:
+		return approval_claim(&s->approvals, &s->row, call_id(s->f.call), err); /* says why not */
+	case APPROVAL_APPROVED:
+	case APPROVAL_CLAIMED:
+		break;
+	}
+	if (approval_check(&s->approvals, &s->row, &s->review, err) < 0 || rest(s, 0, err) < 0)
+		return -1;
+	if (hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, err) < 0 || rest(s, 0, err) < 0)
+		return -1;
+	return approval_claim(&s->approvals, &s->row, call_id(s->f.call), err);
+}
+
+static jv approval_member(const struct approval *row, const char *state)
+{
+	jv member = json_set_str(json_set_str(jv_object(), "state", state), "id", row->id);
+	jv signers = jv_array();
+
+	if (row->signer[0] != '\0')
+		signers = json_append(signers, jv_string(row->signer));
+	return json_set_str(json_set(member, "signers", signers), "text_sha256", row->text_sha256);
+}
+
+/* Fill the member "approval" (invalid when there is none to write) of a call that needs one. */
+static int seek_approval(struct stage *s, int64_t wait_ms, jv *member, struct sbx_error *err)
+{
+	char subject[65];
+
+	if (watch_signals(s, err) < 0 ||
+	    approvals_open(&s->approvals, &s->f.state, &s->f.key, &s->f.config, s->f.started.in_account, err) < 0 ||
+	    review_load(&s->f.state, &s->f.key, s->f.call, s->approvals.level, &s->review, err) < 0 ||
+	    review_subject(&s->review, subject, err) < 0 ||
+	    approval_meet(&s->approvals, &s->review, subject, &s->row, err) < 0)
+		return -1;
+	int done = decide(s, wait_ms, err);
+	if (done == 0)
+		*member = approval_member(&s->row, "claimed");
+	else if (s->row.status == APPROVAL_WAITING && s->row.id[0] != '\0')
+		*member = approval_member(&s->row, "waiting");
+	return done;
+}
+
+static int handle(struct stage *s, int64_t wait_ms)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_jv policy = json_object(s->f.call, "policy");
+	const char *effect = json_str(policy, "effect");
+	auto_jv member = jv_invalid();
+
+	if (effect != NULL && strcmp(effect, "allow") == 0)
+		member = json_set_str(jv_object(), "state", "none");
+	else if (effect != NULL && strcmp(effect, "approve") == 0)
+		seek_approval(s, wait_ms, &member, &err);
+	else
+		sbx_fail(&err, SBX_PROTOCOL, "bad_call",
+			 "the call's policy neither allows it nor asks for an approval");
+	jv call = jv_copy(s->f.call);
+	if (jv_is_valid(member))
+		call = json_set(call, "approval", take_jv(&member));
+	return filter_finish(&s->f, call, &err);
+}
+
+static int run_filter(const struct options *o)
+{
+	struct stage s = {.f = FILTER_INIT("sbx-approve", CALL_APPROVE), .review = REVIEW_INIT, .signal_fd = -1};
+	struct sbx_error err = SBX_ERROR_INIT;
+	int status;
+
+	s.f.call = jv_invalid();
+	int ready = filter_open(&s.f, o->config, NULL, 0, &err);
+	if (ready == 0)
+		ready = filter_read(&s.f, &err);
+	if (ready < 0)
+		status = filter_refuse(&s.f, &err);
+	else
+		status = ready == 1 ? filter_pass(&s.f) : handle(&s, o->wait_ms > 0 ? o->wait_ms : 0);
+	approval_clear(&s.row);
+	review_clear(&s.review);
+	approvals_close(&s.approvals);
+	base_close_fd(&s.signal_fd);
+	filter_close(&s.f);
+	return status;
+}
+
+/* --- the desk --- */
+
+static int serve(struct filter *f, const char *name, struct buf *reply, struct sbx_error *err)
+{
+	auto_approvals approvals = {0};
+	auto_free char *request = NULL;
+	size_t len;
+
+	if (!desk_is_name(name))
+		return sbx_fail(err, SBX_USAGE, "bad_name", "the name of the person is no login name");
+	if (io_read_all(STDIN_FILENO, DESK_REQUEST_MAX, &request, &len, err) < 0 ||
+	    approvals_open(&approvals, &f->state, &f->key, &f->config, f->started.in_account, err) < 0)
+		return -1;
+	return desk_answer(&approvals, name, request, len, reply, err);
+}
+
+static int run_desk(const struct options *o)
+{
+	struct filter f = FILTER_INIT("sbx-approve", CALL_APPROVE);
+	struct sbx_error err = SBX_ERROR_INIT, late = SBX_ERROR_INIT;
+	auto_buf reply = BUF_INIT(DESK_REPLY_MAX);
+
+	f.call = jv_invalid();
+	if ((filter_open(&f, o->config, NULL, 0, &err) < 0 || serve(&f, o->desk, &reply, &err) < 0) && reply.len == 0)
+		desk_write_error(&err, &reply, &late);
+	if (io_write_all(f.started.reply_fd, buf_str(&reply), reply.len, &late) < 0 || late.class != SBX_OK) {
+		log_error(&late);
+		err = late;
+	}
+	filter_close(&f);
+	return (int)err.class;
+}
+
+static int run_person(const struct options *o)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct started started;
+
+	if (start("sbx-approve", o->config, NULL, 0, START_PERSON, &started, &err) < 0 ||
+	    person_command(&started, o->words, o->word_count, o->key, &err) < 0)
+		log_error(&err);
+	return (int)err.class;
+}
+
+/* --- options --- */
+
+/* A number and ms, s or m, at most as long as an approval lasts. */
+static int parse_wait(const char *text, int64_t *ms)
+{
+	static const struct {
+		const char *unit;
+		int64_t factor;
+	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}};
+	size_t digits = strspn(text, "0123456789");
+	char number[16];
+	uint64_t value;
+
+	if (digits == 0 || digits >= sizeof number)
+		return -1;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (strcmp(text + digits, units[i].unit) == 0) {
+			uint64_t max = (uint64_t)((int64_t)LIMIT_APPROVAL_S * 1000 / units[i].factor);
+			if (io_parse_u64(number, 0, max, &value) < 0)
+				return -1;
+			*ms = (int64_t)value * units[i].factor;
+			return 0;
+		}
+	return -1;
+}
+
+enum parsed { PARSED, PARSED_HELP, PARSED_WRONG };
+
+static enum parsed parse(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{"config", required_argument, NULL, 'c'},
+		{"wait", required_argument, NULL, 'w'},
+		{"key", required_argument, NULL, 'k'},
+		{"desk", required_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "hV", longs, NULL)) != -1)
+		switch (c) {
+		case 'c':
+			o->config = optarg;
+			break;
+		case 'w':
+			if (parse_wait(optarg, &o->wait_ms) < 0)
+				return PARSED_WRONG;
+			break;
+		case 'k':
+			o->key = optarg;
+			break;
+		case 'd':
+			o->desk = optarg;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			return PARSED_HELP;
+		case 'V':
+			puts("sbx-approve " SBX_VERSION);
+			return PARSED_HELP;
+		default:
+			return PARSED_WRONG;
+		}
+	o->words = argv + optind;
+	o->word_count = argc - optind;
+	int signs = o->word_count > 0 && strcmp(o->words[0], "sign") == 0;
+	if ((o->word_count > 0 && !person_is_command(o->words, o->word_count)) ||
+	    (o->desk != NULL && o->word_count > 0) || (o->key != NULL && !signs) ||
+	    (o->wait_ms >= 0 && (o->word_count > 0 || o->desk != NULL)))
+		return PARSED_WRONG;
+	return PARSED;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.wait_ms = -1};
+
+	log_set_name("sbx-approve");
+	switch (parse(argc, argv, &o)) {
+	case PARSED_HELP:
+		return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
+	case PARSED_WRONG:
+		fputs(usage, stderr);
+		return SBX_USAGE;
+	case PARSED:
+		break;
+	}
+	if (o.desk != NULL)
+		return run_desk(&o);
+	return o.word_count > 0 ? run_person(&o) : run_filter(&o);
+}

@@ -1,0 +1,379 @@
+/* sbx-cred-jwt: the credential provider that needs no server. Signs short-lived Ed25519 tokens, publishes the public key, keeps a revocation list,
+ * and answers whether a token is good. Verbs and formats: sbx-cred-jwt(8), sbx-helper(7). */
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "config.h"
+#include "io.h"
+#include "jwt.h"
+#include "jwt_revoked.h"
+#include "log.h"
+#include "start.h"
+#include "state.h"
+
+static const char name[] = "sbx-cred-jwt";
+
+enum {
+	REQUEST_MAX = 256 * 1024,
+	LIFETIME_MIN_S = 600,
+	LIFETIME_MAX_S = 86400,
+	AUDIENCES_MAX = 16,
+	TEXT_MAX = 512,
+};
+
+struct program {
+	struct started started;
+	struct config config;
+	struct state state;
+	int dir;	 /* state/jwt */
+	int revoked;	 /* state/jwt/revoked */
+	struct jwt_key key;
+	char issuer[TEXT_MAX];
+	int secret_fd;
+};
+
+static int usage(FILE *out, int status)
+{
+	fprintf(out, "usage: %s mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
+		     "       %s revoke [--config FILE]   < request\n"
+		     "       %s introspect [--config FILE]   < token\n"
+		     "       %s jwks [--config FILE]\n", name, name, name, name);
+	return status;
+}
+
+/* ---- set-up ---- */
+
+static int choose_issuer(struct program *p, struct sbx_error *err)
+{
+	auto_jv settings = config_settings(p->config.providers, "jwt");
+	const char *issuer = json_str(settings, "issuer");
+	static const char *const known[] = {"issuer", NULL};
+	auto_free char *unknown = json_unknown_key(settings, known);
+
+	if (unknown != NULL || (json_has(settings, "issuer") && (issuer == NULL || issuer[0] == '\0' || strlen(issuer) >= TEXT_MAX))) {
+		sbx_fail(err, SBX_CONFIG, "bad_config", "the settings of the provider jwt are not right");
+		return sbx_hint(err, "it has one, a text: providers: {jwt: {issuer: \"https://…\"}}");
+	}
+	if (issuer != NULL)
+		snprintf(p->issuer, sizeof p->issuer, "%s", issuer);
+	else
+		snprintf(p->issuer, sizeof p->issuer, "sbx:%s", p->state.installation);
+	return 0;
+}
+
+static int open_program(struct program *p, struct sbx_error *err)
+{
+	if (config_load(p->started.config, &p->config, err) < 0 || state_open(p->config.state, &p->state, err) < 0)
+		return -1;
+	p->dir = state_dir(&p->state, "jwt", err);
+	if (p->dir < 0)
+		return -1;
+	p->revoked = io_open_dir(p->dir, "revoked", IO_CREATE, err);
+	if (p->revoked < 0 || choose_issuer(p, err) < 0)
+		return -1;
+	return jwt_key_open(p->dir, &p->key, err);
+}
+
+static void close_program(struct program *p)
+{
+	jwt_key_clear(&p->key);
+	base_close_fd(&p->revoked);
+	base_close_fd(&p->dir);
+	state_close(&p->state);
+	config_clear(&p->config);
+}
+
+static int read_request(jv *request, struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (io_read_all(STDIN_FILENO, REQUEST_MAX, &text, &len, err) < 0 || json_parse(text, len, REQUEST_MAX, request, err) < 0)
+		return sbx_wrap(err, "the request");
+	if (jv_get_kind(*request) != JV_KIND_OBJECT || !state_is_id(json_str(*request, "lease")))
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request is no object with a lease of 32 hex digits");
+	return 0;
+}
+
+static int reply(const struct program *p, jv object, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(LIMIT_CALL);
+
+	if (json_write(object, &text, err) < 0 || buf_add(&text, "\n", 1, err) < 0)
+		return -1;
+	return io_write_all(p->started.reply_fd, text.data, text.len, err);
+}
+
+/* ---- mint ---- */
+
+/* RFC 6749 section 3.3: visible ASCII without quote and backslash. */
+static int is_scope_token(const char *text)
+{
+	if (text == NULL || text[0] == '\0' || strlen(text) > TEXT_MAX)
+		return 0;
+	for (const char *c = text; *c != '\0'; c++)
+		if (*c <= 0x20 || *c >= 0x7f || *c == '"' || *c == '\\')
+			return 0;
+	return 1;
+}
+
+/* settings.permissions (a list), else settings.scope (words), else the scope's own name; words joined by single spaces. */
+static int scope_claim(jv request, jv settings, struct buf *out, struct sbx_error *err)
+{
+	auto_jv list = json_array(settings, "permissions");
+	const char *text = json_str(settings, "scope");
+	auto_jv one = jv_is_valid(list) ? jv_invalid() : jv_string(text ? text : json_str(request, "scope") ? json_str(request, "scope") : "");
+	auto_jv words = jv_is_valid(list) ? take_jv(&list) : jv_string_split(take_jv(&one), jv_string(" "));
+
+	for (int i = 0; i < json_length(words); i++) {
+		auto_jv word = json_at(words, i);
+		if (!is_scope_token(json_text(word)))
+			return sbx_fail(err, SBX_CONFIG, "bad_scope", "a permission of the scope is no word of visible ASCII");
+		if ((i > 0 && buf_add(out, " ", 1, err) < 0) || buf_add_str(out, json_text(word), err) < 0)
+			return -1;
+	}
+	return out->len > 0 ? 0 : sbx_fail(err, SBX_CONFIG, "bad_scope", "the scope grants nothing");
+}
+
+/* A token that names no audience is good everywhere: refused. */
+static int audience_claim(jv settings, jv *out, struct sbx_error *err)
+{
+	auto_jv audience = json_get(settings, "audience");
+	const char *text = json_text(audience);
+	int count = json_length(audience), good = text != NULL && text[0] != '\0';
+
+	if (jv_get_kind(audience) == JV_KIND_ARRAY && count > 0 && count <= AUDIENCES_MAX) {
+		good = 1;
+		for (int i = 0; i < count; i++) {
+			auto_jv one = json_at(audience, i);
+			good &= json_text(one) != NULL && json_text(one)[0] != '\0';
+		}
+	}
+	if (!good) {
+		sbx_fail(err, SBX_CONFIG, "no_audience", "the scope says no audience for its token");
+		return sbx_hint(err, "in policy.yaml: scopes: {NAME: {provider: jwt, audience: \"https://…\"}}");
+	}
+	*out = take_jv(&audience);
+	return 0;
+}
+
+static int make_claims(const struct program *p, jv request, jv *claims, int64_t *exp, struct sbx_error *err)
+{
+	auto_jv settings = json_object(request, "settings");
+	auto_buf scope = BUF_INIT(LIMIT_PARAMETER);
+	const char *principal = json_str(request, "principal");
+	auto_jv audience = jv_invalid();
+	int64_t lifetime, now = clock_seconds();
+
+	if (principal == NULL || json_int(request, "lifetime_s", &lifetime) < 0 || lifetime < 0 || lifetime > LIFETIME_MAX_S)
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request has no principal, or no lifetime_s of at most a day");
+	if (scope_claim(request, settings, &scope, err) < 0 || audience_claim(settings, &audience, err) < 0)
+		return -1;
+	*exp = now + (lifetime > LIFETIME_MIN_S ? lifetime : LIFETIME_MIN_S);
+	jv object = json_set_str(jv_object(), "iss", p->issuer);
+	object = json_set_str(object, "sub", principal);
+	object = json_set(object, "aud", take_jv(&audience));
+	object = json_set_int(object, "iat", now);
+	object = json_set_int(object, "nbf", now);
+	object = json_set_int(object, "exp", *exp);
+	object = json_set_str(object, "jti", json_str(request, "lease"));
+	*claims = json_set_str(object, "scope", buf_str(&scope));
+	return 0;
+}
+
+static int write_field(int fd, const char *field, const struct secret *value, struct sbx_error *err)
+{
+	char header[64];
+
+	int len = snprintf(header, sizeof header, "%s%c%zu", field, '\0', value->len);
+	if (io_write_all(fd, header, (size_t)len + 1, err) < 0)
+		return -1;
+	return io_write_all(fd, value->data, value->len, err);
+}
+
+static int do_mint(const struct program *p, struct sbx_error *err)
+{
+	auto_jv request = jv_invalid(), claims = jv_invalid();
+	auto_secret token = SECRET_INIT;
+	char expires[CLOCK_RFC3339_SIZE];
+	int64_t exp;
+
+	if (read_request(&request, err) < 0)
+		return -1;
+	const char *lease = json_str(request, "lease");
+	int revoked = jwt_is_revoked(p->revoked, lease, err);
+	if (revoked != 0)
+		return revoked < 0 ? -1 : sbx_fail(err, SBX_DENIED, "lease_revoked", "this lease was given back before it was minted");
+	if (make_claims(p, request, &claims, &exp, err) < 0 || jwt_sign(&p->key, claims, &token, err) < 0 ||
+	    write_field(p->secret_fd, "token", &token, err) < 0)
+		return -1;
+	clock_format(exp, expires);
+	jv answer = json_set_str(jv_object(), "provider", "jwt");
+	answer = json_set_str(json_set_str(answer, "lease", lease), "jti", lease);
+	answer = json_set_str(answer, "expires_at", expires);
+	auto_jv object = json_set(answer, "fields", json_append(jv_array(), jv_string("token")));
+	return reply(p, object, err);
+}
+
+/* ---- revoke, introspect, jwks ---- */
+
+/* The jti is the lease: so a token whose mint never answered can be revoked too. */
+static int do_revoke(const struct program *p, struct sbx_error *err)
+{
+	auto_jv request = jv_invalid();
+	int64_t exp, latest = clock_seconds() + LIFETIME_MAX_S;
+
+	if (read_request(&request, err) < 0)
+		return -1;
+	const char *lease = json_str(request, "lease"), *jti = json_str(request, "jti"), *expires = json_str(request, "expires_at");
+	if (jti != NULL && strcmp(jti, lease) != 0)
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the jti is not the lease, as it is with this provider");
+	if (expires == NULL || clock_parse(expires, &exp) < 0 || exp > latest)
+		exp = latest;
+	if (jwt_revoke(p->revoked, lease, exp, err) < 0)
+		return -1;
+	auto_jv object = json_set_str(json_set_str(jv_object(), "state", "revoked"), "proof", "on the revocation list that introspect reads");
+	return reply(p, object, err);
+}
+
+/* 1 active, 0 not; -1 when it cannot be known. */
+static int look_at(const struct program *p, struct secret *token, jv *claims, struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	/* The line feed of whoever typed it; nothing else may stand behind a token. */
+	if (token->len > 0 && token->data[token->len - 1] == '\n')
+		token->len--;
+	if (token->len == 0)
+		return sbx_fail(err, SBX_NO_INPUT, "no_input", "there is no token on stdin");
+	if (jwt_verify(&p->key, token, claims, &why) < 0) {
+		log_error(&why);
+		return 0;
+	}
+	if (!jwt_is_current(*claims, p->issuer, clock_seconds())) {
+		log_line("the token is not of this issuer, or not of this time");
+		return 0;
+	}
+	const char *jti = json_str(*claims, "jti");
+	int revoked = state_is_id(jti) ? jwt_is_revoked(p->revoked, jti, err) : 1;
+	if (revoked == 1)
+		log_line("the token is revoked");
+	return revoked < 0 ? -1 : !revoked;
+}
+
+/* RFC 7662 section 2.2. An inactive token has no other member: who holds it learns nothing from it. */
+static int do_introspect(const struct program *p, struct sbx_error *err)
+{
+	auto_secret token = SECRET_INIT;
+	auto_jv claims = jv_invalid();
+
+	if (secret_read_fd(&token, STDIN_FILENO, LIMIT_SECRET, err) < 0)
+		return -1;
+	int active = look_at(p, &token, &claims, err);
+	if (active < 0)
+		return -1;
+	jv object = active ? json_set_str(take_jv(&claims), "token_type", "Bearer") : jv_object();
+	auto_jv answer = json_set_bool(object, "active", active);
+	return reply(p, answer, err) < 0 ? -1 : active ? SBX_OK : SBX_COMMAND_FAILED;
+}
+
+static int do_jwks(const struct program *p, struct sbx_error *err)
+{
+	auto_jv object = jwt_jwks(&p->key);
+
+	return reply(p, object, err);
+}
+
+/* ---- main ---- */
+
+static const struct verb {
+	const char *word;
+	int (*run)(const struct program *p, struct sbx_error *err); /* exit status, or -1 */
+	int needs_secret_fd;
+} verbs[] = {{"mint", do_mint, 1}, {"revoke", do_revoke, 0}, {"introspect", do_introspect, 0}, {"jwks", do_jwks, 0}};
+
+struct options {
+	const struct verb *verb;
+	const char *config;
+	int secret_fd;
+	int keep[16]; /* the secret's descriptor and the locks */
+	size_t keep_count;
+};
+
+static int take_descriptor(const char *text, struct options *o, int *fd)
+{
+	uint64_t number;
+
+	if (io_parse_u64(text, 3, 1 << 20, &number) < 0 || o->keep_count == ARRAY_LEN(o->keep) || fcntl((int)number, F_GETFD) < 0)
+		return -1;
+	*fd = (int)number;
+	o->keep[o->keep_count++] = *fd;
+	return 0;
+}
+
+/* 0: go on; else the exit status + 1. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+	static const struct option known[] = {
+		{"config", required_argument, NULL, 'c'}, {"secret-fd", required_argument, NULL, 's'}, {"lock-fd", required_argument, NULL, 'l'},
+		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'V'},	       {NULL, 0, NULL, 0},
+	};
+	int lock, letter;
+
+	while ((letter = getopt_long(argc, argv, "hV", known, NULL)) != -1) {
+		if (letter == 'h')
+			return usage(stdout, SBX_OK) + 1;
+		if (letter == 'V')
+			return (printf("%s %s\n", name, SBX_VERSION) < 0 ? SBX_IO : SBX_OK) + 1;
+		if (letter == 'c')
+			o->config = optarg;
+		else if (letter == 's' && o->secret_fd < 0 && take_descriptor(optarg, o, &o->secret_fd) == 0)
+			continue;
+		else if (letter == 'l' && take_descriptor(optarg, o, &lock) == 0)
+			continue;
+		else
+			return usage(stderr, SBX_USAGE) + 1;
+	}
+	for (size_t i = 0; optind == argc - 1 && i < ARRAY_LEN(verbs); i++)
+		if (strcmp(argv[optind], verbs[i].word) == 0)
+			o->verb = &verbs[i];
+	if (o->verb == NULL || o->verb->needs_secret_fd != (o->secret_fd >= 0))
+		return usage(stderr, SBX_USAGE) + 1;
+	return 0;
+}
+
+static int fail(const struct program *p, const struct sbx_error *err)
+{
+	struct sbx_error late = SBX_ERROR_INIT;
+	jv object = json_set_int(jv_object(), "class", err->class);
+
+	log_error(err);
+	object = json_set_str(json_set_str(object, "code", err->code), "message", err->message);
+	object = json_set_str(object, "hint", err->hint[0] != '\0' ? err->hint : NULL);
+	auto_jv answer = json_set(jv_object(), "error", object);
+	if (reply(p, answer, &late) < 0)
+		log_error(&late);
+	return (int)err->class;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.secret_fd = -1};
+	struct program p = {.state = STATE_NONE, .dir = -1, .revoked = -1, .key = JWT_KEY_INIT, .started = {.reply_fd = STDOUT_FILENO}};
+	struct sbx_error err = SBX_ERROR_INIT;
+	int status = read_options(argc, argv, &o);
+
+	if (status != 0)
+		return status - 1;
+	p.secret_fd = o.secret_fd;
+	status = -1;
+	if (start(name, o.config, o.keep, o.keep_count, START_REPLY, &p.started, &err) == 0 && open_program(&p, &err) == 0)
+		status = o.verb->run(&p, &err);
+	if (status < 0)
+		status = fail(&p, &err);
+	close_program(&p);
+	return status;
+}

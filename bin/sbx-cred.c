@@ -1,0 +1,450 @@
+/* sbx-cred: brackets sbx-run with short-lived credentials. Mint, hand over in sealed memory, wait for the answer, revoke however it ended, and only then
+ * write (sbx-cred(1)). */
+#include <errno.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "call.h"
+#include "clock.h"
+#include "credential.h"
+#include "credential_admit.h"
+#include "credential_explain.h"
+#include "credential_process.h"
+#include "credential_seal.h"
+#include "filter.h"
+#include "io.h"
+#include "log.h"
+#include "refused.h"
+
+static const char name[] = "sbx-cred";
+
+enum {
+	HAND_OVER_MS = 2000, /* after a signal, for a stage before that is just writing a claimed call */
+	DEADLINE_DEFAULT_MS = 10 * 60 * 1000,
+	DEADLINE_MAX_MS = 24 * 60 * 60 * 1000,
+	RUN_MARGIN_MS = 2 * 60 * 1000,	  /* copies, digests, locks and analysis around the steps of sbx-run */
+	ARGUMENTS_MAX = 32,
+};
+/* Descriptors of sbx-run. */
+#define CREDENTIALS_NUMBER 3
+#define SECRETS_NUMBER 4
+#define LOCK_NUMBER 5
+#define NUMBER_TEXT(n) #n
+#define NUMBER(n) NUMBER_TEXT(n)
+
+struct options {
+	const char *config;
+	const char *mend;  /* a call's id */
+	int explain;
+	char **command;	   /* and its arguments; NULL at the end */
+};
+
+struct bracket {
+	struct filter *f;
+	const struct options *options;
+	struct credential_broker broker;
+	struct leases leases;
+	char *path; /* of the command */
+	int signal_fd;
+	int slot_fd;
+	jv sealed; /* the call with our first seal: what sbx-run gets */
+	struct credential_process run;
+	struct buf answer;
+};
+
+static int usage(FILE *out, int status)
+{
+	fprintf(out, "usage: %s [--config FILE] COMMAND [ARGUMENT]...   < call   (COMMAND: sbx-run)\n"
+		     "       %s [--config FILE] --explain   < call\n"
+		     "       %s [--config FILE] --mend CALL\n", name, name, name);
+	return status;
+}
+
+/* ---- before anything is minted ---- */
+
+/* From here on a signal waits in the descriptor: a credential that exists is revoked before we end. */
+static int hold_signals(struct sbx_error *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? sbx_fail_errno(err, SBX_OS, "os_error", "cannot hold signals") : fd;
+}
+
+static int cancelled(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_COMMAND_FAILED, "cancelled", "the call was cancelled before its command was started");
+}
+
+/* Wait for the call. A signal ends the wait, but not before a stage in front of us that holds a claimed call could hand it over: only we can give its
+ * approval back. The signal stays in its descriptor. */
+static int await_input(const struct bracket *b, struct sbx_error *err)
+{
+	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = b->signal_fd, .events = POLLIN}};
+	int n;
+
+	do
+		n = poll(fds, 2, -1);
+	while (n < 0 && errno == EINTR);
+	if (fds[0].revents == 0 && fds[1].revents != 0 && poll(fds, 1, HAND_OVER_MS) == 0)
+		return cancelled(err);
+	return 0;
+}
+
+/* INT and TERM are the cancel; HUP only says that the reader has gone, and a call that spent an approval goes on. */
+static int check_signals(const struct bracket *b, struct sbx_error *err)
+{
+	const char *approval = call_approval_state(b->f->call);
+	struct signalfd_siginfo info;
+
+	while (read(b->signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
+		if (info.ssi_signo != SIGHUP || approval == NULL || strcmp(approval, "claimed") != 0)
+			return cancelled(err);
+	return 0;
+}
+
+/* ---- the run ---- */
+
+static int issue_all(struct bracket *b, struct sbx_error *err)
+{
+	for (size_t i = 0; i < b->leases.count; i++)
+		if (check_signals(b, err) < 0 || credential_issue(&b->broker, &b->leases.lease[i], err) < 0)
+			return -1;
+	return check_signals(b, err);
+}
+
+static int seal_call(struct bracket *b, struct buf *text, struct sbx_error *err)
+{
+	jv call = jv_copy(b->f->call);
+
+	if (b->leases.count > 0)
+		call = json_set(call, "credential", credential_member(&b->leases));
+	b->sealed = call;
+	if (call_seal(&b->sealed, &b->f->key, b->f->state.installation, CALL_CRED, err) < 0 || json_write(b->sealed, text, err) < 0)
+		return -1;
+	return buf_add(text, "\n", 1, err);
+}
+
+/* ARGV holds ARGUMENTS_MAX + 10. */
+static void build_argv(const struct bracket *b, const char **argv)
+{
+	static const char *const descriptors[] = {"--credentials-fd", NUMBER(CREDENTIALS_NUMBER), "--secrets-fd", NUMBER(SECRETS_NUMBER),
+						  "--lock-fd",	      NUMBER(LOCK_NUMBER)};
+
+	*argv++ = b->options->command[0];
+	*argv++ = "--config";
+	*argv++ = b->f->config.file;
+	for (size_t i = 0; b->leases.count > 0 && i < ARRAY_LEN(descriptors); i++)
+		*argv++ = descriptors[i];
+	for (int i = 1; b->options->command[i] != NULL; i++)
+		*argv++ = b->options->command[i];
+	*argv = NULL;
+}
+
+/* Mint, seal, start. When it fails nothing runs. */
+static int start_run(struct bracket *b, struct buf *text, struct sbx_error *err)
+{
+	const char *argv[ARGUMENTS_MAX + 10];
+	auto_fd credentials = -1, secrets = -1;
+
+	b->path = admit_command(&b->f->config, b->options->command[0], err);
+	if (b->path == NULL || admit_approval(b->f->call, err) < 0)
+		return -1;
+	b->slot_fd = admit_slot(&b->f->state, call_principal(b->f->call), err);
+	if (b->slot_fd < 0 || credential_plan(&b->broker, b->f->call, &b->leases, err) < 0 || issue_all(b, err) < 0 ||
+	    (b->leases.count > 0 && credential_seal(&b->leases, &credentials, &secrets, err) < 0) || seal_call(b, text, err) < 0)
+		return -1;
+	const struct spawn_fd fds[] = {
+		{CREDENTIALS_NUMBER, credentials}, {SECRETS_NUMBER, secrets}, {LOCK_NUMBER, b->f->stage_fd}};
+	build_argv(b, argv);
+	b->run.path = b->path;
+	b->run.argv = argv;
+	b->run.fds = fds;
+	b->run.fd_count = b->leases.count > 0 ? ARRAY_LEN(fds) : 0;
+	b->run.input = text->data;
+	b->run.input_len = text->len;
+	b->run.answer = &b->answer;
+	b->run.signal_fd = b->signal_fd;
+	b->run.reader_fd = b->f->started.reply_fd;
+	if (credential_process_start(&b->run, err) < 0)
+		return -1;
+	/* From here on the child has the secrets and we have none. */
+	for (size_t i = 0; i < b->leases.count; i++)
+		secret_clear(&b->leases.lease[i].fields);
+	return 0;
+}
+
+static int64_t limit_ms(jv limits, const char *key, int64_t fallback)
+{
+	int64_t value;
+
+	return json_int(limits, key, &value) == 0 && value >= 0 && value <= DEADLINE_MAX_MS ? value : fallback;
+}
+
+/* What the steps may take and what it takes to stop them, twice: whoever KILLs earlier cuts an apply in the middle. */
+static int64_t run_deadline(const struct bracket *b)
+{
+	auto_jv policy = json_object(b->f->call, "policy");
+	auto_jv run = json_object(policy, "run");
+	auto_jv limits = json_object(run, "limits");
+
+	return clock_mono_ms() + limit_ms(limits, "deadline_ms", DEADLINE_DEFAULT_MS) + 2 * limit_ms(limits, "grace_ms", 0) + RUN_MARGIN_MS;
+}
+
+/* The answer must be the call that was given, with our seal and those before it untouched, and the run's seal. */
+static int check_answer(const struct bracket *b, jv *answer, struct sbx_error *err)
+{
+	auto_jv got = jv_invalid();
+
+	if (call_parse(buf_str(&b->answer), b->answer.len, SBX_PROTOCOL, &got, err) < 0)
+		return -1;
+	if (call_is_bare_error(got)) {
+		call_get_error(got, err);
+		return -1;
+	}
+	if (call_verify(got, &b->f->key, b->f->state.installation, CALL_REVOKE, err) < 0)
+		return -1;
+	auto_jv sent_seals = json_array(b->sealed, "seals"), got_seals = json_array(got, "seals");
+	for (int i = 0; i < json_length(sent_seals); i++) {
+		auto_jv sent = json_at(sent_seals, i), came = json_at(got_seals, i);
+		if (!jv_is_valid(came) || !json_same(sent, came))
+			return sbx_fail(err, SBX_PROTOCOL, "seal_invalid", "the answer is that of another call");
+	}
+	*answer = take_jv(&got);
+	return 0;
+}
+
+/* Wait for the answer; without a whole one, the call as it was sent with the error that says so. */
+static jv await_run(struct bracket *b)
+{
+	struct sbx_error why = SBX_ERROR_INIT, died = SBX_ERROR_INIT;
+	jv answer = jv_invalid();
+	int status = 0;
+	int ended = credential_process_wait(&b->run, run_deadline(b), &status, &why);
+
+	credential_process_stop(&b->run);
+	if (ended == 0 && check_answer(b, &answer, &why) == 0)
+		return answer;
+	if (ended == 0 && WIFSIGNALED(status))
+		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died", "sbx-run was killed by signal %d; what it did is not known", WTERMSIG(status));
+	else
+		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died", "sbx-run gave no whole answer (%s); what it did is not known", why.code);
+	sbx_hint(&died, "look before you try again: sbx-audit show --request-id %s", call_id(b->sealed));
+	log_error(&why);
+	log_error(&died);
+	jv_free(answer);
+	return call_set_error(jv_copy(b->sealed), call_stage_name(CALL_RUN), &died);
+}
+
+/* ---- the end, whatever it is ---- */
+
+/* Give back what was asked for, and say so in the call; consumes it. */
+static jv give_back(struct bracket *b, jv call)
+{
+	jv outcomes = jv_array();
+	int asked = 0;
+
+	for (size_t i = 0; i < b->leases.count; i++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		jv outcome = jv_invalid();
+		if (b->leases.lease[i].state == LEASE_PLANNED)
+			continue;
+		asked = 1;
+		if (credential_give_back(&b->broker, &b->leases.lease[i], CREDENTIAL_AT_END, &outcome, &err) < 0)
+			log_error(&err);
+		outcomes = json_append(outcomes, outcome);
+	}
+	if (asked)
+		return json_set(call, "revocation", outcomes);
+	jv_free(outcomes);
+	return call;
+}
+
+/* Nothing ran: an approval that the call had claimed can be given back. */
+static void give_approval_back(const struct bracket *b)
+{
+	const char *state = call_approval_state(b->f->call);
+	auto_jv approval = json_object(b->f->call, "approval");
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	if (state != NULL && strcmp(state, "claimed") == 0 &&
+	    refused_write(&b->f->state, &b->f->key, b->f->run_fd, call_id(b->f->call), json_str(approval, "id"), &err) < 0)
+		log_error(&err);
+}
+
+static int finish_refused(struct bracket *b, struct sbx_error *err)
+{
+	auto_jv members = credential_member(&b->leases);
+	jv call = jv_copy(b->f->call);
+
+	if (json_length(members) > 0)
+		call = json_set(call, "credential", take_jv(&members));
+	call = give_back(b, call);
+	give_approval_back(b);
+	return filter_finish(b->f, call, err);
+}
+
+static int finish_run(struct bracket *b)
+{
+	struct sbx_error none = SBX_ERROR_INIT;
+	jv call = give_back(b, await_run(b));
+
+	b->f->stage = CALL_REVOKE;
+	return filter_finish(b->f, call, &none);
+}
+
+static int run_stage(struct filter *f, struct bracket *b)
+{
+	auto_buf text = BUF_INIT(LIMIT_CALL * 2);
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	if (filter_open(f, b->options->config, NULL, 0, &err) < 0)
+		return filter_refuse(f, &err);
+	b->signal_fd = hold_signals(&err);
+	if (b->signal_fd < 0 || await_input(b, &err) < 0)
+		return filter_refuse(f, &err);
+	int got = filter_read(f, &err);
+	if (got != 0)
+		return got < 0 ? filter_refuse(f, &err) : filter_pass(f);
+	b->broker = (struct credential_broker){.config = &f->config, .state = &f->state, .lock_fd = f->stage_fd};
+	if (start_run(b, &text, &err) < 0)
+		return finish_refused(b, &err);
+	return finish_run(b);
+}
+
+static int run(const struct options *o)
+{
+	struct filter f = FILTER_INIT(name, CALL_CRED);
+	struct bracket b = {.f = &f,
+			    .options = o,
+			    .signal_fd = -1,
+			    .slot_fd = -1,
+			    .sealed = jv_invalid(),
+			    .run = CREDENTIAL_PROCESS_INIT,
+			    .answer = BUF_INIT(LIMIT_CALL)};
+
+	leases_init(&b.leases);
+	int status = run_stage(&f, &b);
+	credential_process_stop(&b.run);
+	leases_clear(&b.leases);
+	jv_free(b.sealed);
+	buf_clear(&b.answer);
+	free(b.path);
+	base_close_fd(&b.signal_fd);
+	base_close_fd(&b.slot_fd);
+	filter_close(&f);
+	return status;
+}
+
+/* ---- --explain and --mend ---- */
+
+static int fail(const struct sbx_error *err)
+{
+	log_error(err);
+	return (int)err->class;
+}
+
+static int explain(const struct options *o)
+{
+	auto_buf out = BUF_INIT(LIMIT_CALL);
+	auto_config config = {0};
+	auto_free char *text = NULL;
+	auto_jv call = jv_invalid();
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct started started;
+	size_t len;
+
+	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 || config_load(started.config, &config, &err) < 0 ||
+	    io_read_all(STDIN_FILENO, LIMIT_CALL, &text, &len, &err) < 0 || call_parse(text, len, SBX_BAD_REQUEST, &call, &err) < 0)
+		return fail(&err);
+	const struct credential_broker broker = {.config = &config, .lock_fd = -1};
+	if (credential_explain(&broker, call, &out, &err) < 0 || io_write_all(started.reply_fd, out.data, out.len, &err) < 0)
+		return fail(&err);
+	return SBX_OK;
+}
+
+/* A call whose sbx-cred lives gives back its own. */
+static int check_dead(const struct state *state, const char *call, struct sbx_error *err)
+{
+	struct sbx_error gone = SBX_ERROR_INIT;
+	auto_fd dir = state_run_open(state, call, &gone);
+	int64_t modified;
+
+	if (dir >= 0 && state_stage_look(dir, call_stage_name(CALL_CRED), &modified) == STAGE_LOCKED)
+		return sbx_fail(err, SBX_UNAVAILABLE, "call_running", "this call is still at work");
+	return 0;
+}
+
+static int mend(const struct options *o)
+{
+	auto_config config = {0};
+	auto_state state = STATE_NONE;
+	auto_leases leases;
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct started started;
+	int status = SBX_OK;
+
+	leases_init(&leases);
+	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 || config_load(started.config, &config, &err) < 0 ||
+	    state_open(config.state, &state, &err) < 0 || check_dead(&state, o->mend, &err) < 0)
+		return fail(&err);
+	if (credential_left(&state, o->mend, &leases, &err) < 0)
+		status = fail(&err);
+	const struct credential_broker broker = {.config = &config, .state = &state, .lock_fd = -1};
+	for (size_t i = 0; i < leases.count; i++) {
+		auto_jv outcome = jv_invalid();
+		sbx_error_clear(&err);
+		if (credential_give_back(&broker, &leases.lease[i], CREDENTIAL_MENDED, &outcome, &err) < 0)
+			status = fail(&err);
+	}
+	return status;
+}
+
+/* 0: go on; else the exit status + 1. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+	static const struct option known[] = {
+		{"config", required_argument, NULL, 'c'}, {"explain", no_argument, NULL, 'e'}, {"mend", required_argument, NULL, 'm'},
+		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0},
+	};
+	int letter;
+
+	while ((letter = getopt_long(argc, argv, "+hV", known, NULL)) != -1) {
+		if (letter == 'h')
+			return usage(stdout, SBX_OK) + 1;
+		if (letter == 'V')
+			return (printf("%s %s\n", name, SBX_VERSION) < 0 ? SBX_IO : SBX_OK) + 1;
+		if (letter == 'c')
+			o->config = optarg;
+		else if (letter == 'e')
+			o->explain = 1;
+		else if (letter == 'm' && state_is_id(optarg))
+			o->mend = optarg;
+		else
+			return usage(stderr, SBX_USAGE) + 1;
+	}
+	int has_command = argc > optind, modes = has_command + o->explain + (o->mend != NULL);
+	if (modes != 1 || argc - optind > ARGUMENTS_MAX)
+		return usage(stderr, SBX_USAGE) + 1;
+	o->command = argv + optind;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.config = NULL};
+	int status = read_options(argc, argv, &o);
+
+	if (status != 0)
+		return status - 1;
+	return o.mend != NULL ? mend(&o) : o.explain ? explain(&o) : run(&o);
+}

@@ -1,0 +1,192 @@
+/* sbx-plan: reads a machine plan on stdin, names every dangerous change on stdout. Plans are written by whoever writes the configuration, so the
+ * process gives up everything but reading, writing and memory before it reads the first byte. */
+#include <fcntl.h>
+#include <getopt.h>
+#include <seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "digest.h"
+#include "io.h"
+#include "json_out.h"
+#include "limits.h"
+#include "log.h"
+#include "plan_read.h"
+#include "start.h"
+
+static const char name[] = "sbx-plan";
+
+/* A plan of 512 MiB is read in some ten seconds; what takes longer is built to take longer. */
+enum { CPU_MAX_S = 120 };
+/* Private memory: the reader needs a few MiB beside the one largest value, which it holds once or twice. */
+#define DATA_MAX ((rlim_t)512 << 20)
+/* stdin, the reply, stderr and the spool are open; nothing can be opened any more. */
+enum { FILES_MAX = 8 };
+
+static const char usage_text[] =
+	"usage: sbx-plan [--format terraform] < plan.json\n"
+	"\n"
+	"Reads what `terraform show -json PLANFILE` prints and writes one JSON object: a verdict and its findings.\n"
+	"\n"
+	"  -f, --format NAME  format of the plan; terraform (the default, also for OpenTofu) is the only one\n"
+	"  -h, --help         this text\n"
+	"  -V, --version      the version\n";
+
+static int usage(FILE *out, int status)
+{
+	fputs(usage_text, out);
+	return status;
+}
+
+/* 0: go on; else 1 + the exit status. */
+static int read_options(int argc, char **argv)
+{
+	static const struct option options[] = {{"format", required_argument, NULL, 'f'},
+						{"help", no_argument, NULL, 'h'},
+						{"version", no_argument, NULL, 'V'},
+						{NULL, 0, NULL, 0}};
+	int option;
+
+	while ((option = getopt_long(argc, argv, "f:hV", options, NULL)) >= 0) {
+		switch (option) {
+		case 'f':
+			if (strcmp(optarg, "terraform") == 0)
+				break;
+			fprintf(stderr, "%s: the only format is terraform\n", name);
+			return 1 + SBX_USAGE;
+		case 'V':
+			printf("%s %s\n", name, SBX_VERSION);
+			return 1;
+		case 'h':
+			return 1 + usage(stdout, 0);
+		default:
+			return 1 + usage(stderr, SBX_USAGE);
+		}
+	}
+	return optind == argc ? 0 : 1 + usage(stderr, SBX_USAGE);
+}
+
+/* Sanitizers need more calls and memory than this program may have. */
+#if defined(__SANITIZE_ADDRESS__)
+static int confine(struct sbx_error *err)
+{
+	(void)err;
+	return 0;
+}
+#else
+static int limit_resources(struct sbx_error *err)
+{
+	const struct rlimit cpu = {CPU_MAX_S, CPU_MAX_S}, data = {DATA_MAX, DATA_MAX}, files = {FILES_MAX, FILES_MAX};
+
+	if (setrlimit(RLIMIT_CPU, &cpu) < 0 || setrlimit(RLIMIT_DATA, &data) < 0 || setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return sbx_fail_errno(err, SBX_OS, "cannot_confine", "cannot set a resource limit");
+	return 0;
+}
+
+/* Memory may come and go, but none of it may become code. */
+static int allow_calls(scmp_filter_ctx filter)
+{
+	static const int calls[] = {
+		SCMP_SYS(read),	 SCMP_SYS(write),   SCMP_SYS(lseek),	 SCMP_SYS(fstat),    SCMP_SYS(poll),	  SCMP_SYS(ppoll),
+		SCMP_SYS(close), SCMP_SYS(brk),	    SCMP_SYS(munmap),	 SCMP_SYS(mremap),   SCMP_SYS(madvise),	  SCMP_SYS(futex),
+		SCMP_SYS(exit),	 SCMP_SYS(exit_group), SCMP_SYS(getrandom), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0) < 0)
+			return -1;
+	/* The C library's fstat: a descriptor and an empty path. Whoever names a path learns no more than what stat says of it. */
+	if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)) < 0)
+		return -1;
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+}
+
+/* From here on: no open, no exec, no socket, no new process. A call that is not on the list ends the process. */
+static int confine(struct sbx_error *err)
+{
+	unsigned char digest[DIGEST_SIZE];
+	scmp_filter_ctx filter;
+	int result;
+
+	digest_sha256("", 0, digest); /* libcrypto opens its configuration at first use */
+	if (limit_resources(err) < 0)
+		return -1;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return sbx_fail_errno(err, SBX_OS, "cannot_confine", "cannot give up new privileges");
+	filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	result = filter == NULL || allow_calls(filter) < 0 || seccomp_load(filter) < 0 ? -1 : 0;
+	seccomp_release(filter);
+	if (result == 0)
+		return 0;
+	sbx_fail(err, SBX_OS, "cannot_confine", "cannot restrict the system calls of this process");
+	return sbx_hint(err, "the kernel must have seccomp filters (CONFIG_SECCOMP_FILTER)");
+}
+#endif
+
+/* Where the plan can be read twice: stdin itself when it is a file, else a memory file that is to be filled from it. The plan holds secrets, so it is
+ * not written to a disk. */
+static int prepare_input(int *spool, struct sbx_error *err)
+{
+	struct stat st;
+
+	*spool = -1;
+	if (fstat(STDIN_FILENO, &st) == 0 && S_ISREG(st.st_mode))
+		return 0;
+	*spool = io_memfd("sbx-plan", err);
+	return *spool < 0 ? -1 : 0;
+}
+
+static int judge(int spool, struct buf *reply, struct sbx_error *err)
+{
+	struct plan_survey survey = {.errored = 0};
+	struct plan_report report;
+	int result = -1;
+
+	plan_report_init(&report);
+	if ((spool < 0 || io_copy(STDIN_FILENO, spool, LIMIT_PLAN_JSON, NULL, err) == 0) &&
+	    plan_read(spool < 0 ? STDIN_FILENO : spool, &survey, &report, err) == 0)
+		result = plan_report_write(&report, &survey, reply, err);
+	plan_report_clear(&report);
+	plan_survey_clear(&survey);
+	return result;
+}
+
+/* The refusal as an object, so that a program needs not read stderr. */
+static int put_error(struct buf *reply, const struct sbx_error *refused, struct sbx_error *err)
+{
+	buf_reset(reply);
+	if (buf_addf(reply, err, "{\"sbx_plan\":1,\"error\":{\"class\":%d", (int)refused->class) < 0 ||
+	    json_out_member(reply, "code", refused->code, err) < 0 || json_out_member(reply, "message", refused->message, err) < 0 ||
+	    json_out_member(reply, "hint", refused->hint[0] != '\0' ? refused->hint : NULL, err) < 0)
+		return -1;
+	return buf_add_str(reply, "}}\n", err);
+}
+
+int main(int argc, char **argv)
+{
+	struct sbx_error err = SBX_ERROR_INIT, late = SBX_ERROR_INIT;
+	auto_buf reply = BUF_INIT(LIMIT_CALL);
+	struct started started;
+	auto_fd spool = -1;
+	int status = read_options(argc, argv);
+
+	if (status != 0)
+		return status - 1;
+	if (start(name, NULL, NULL, 0, START_REPLY, &started, &err) < 0 || prepare_input(&spool, &err) < 0 || confine(&err) < 0) {
+		log_error(&err);
+		return (int)err.class;
+	}
+	if (judge(spool, &reply, &err) < 0) {
+		log_error(&err);
+		put_error(&reply, &err, &late);
+	}
+	if (io_write_all(started.reply_fd, buf_str(&reply), reply.len, &late) < 0) {
+		log_error(&late);
+		return SBX_IO;
+	}
+	return (int)err.class;
+}

@@ -1,0 +1,386 @@
+/* sbx-run-local: the driver that needs nothing installed. One sandbox of namespaces, one sbx-entry in it, its frames on stdout. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "drive.h"
+#include "io.h"
+#include "isolate.h"
+#include "json_out.h"
+#include "log.h"
+#include "start.h"
+#include "steps.h"
+
+static const char usage[] =
+	"usage: sbx-run-local --entry-fd N --inputs-fd N [--credentials-fd N] [--lock-fd N]... --control-fd N\n"
+	"                     [--entry FILE] [--bind SRC:DST]... [--state SRC:DST] --work BYTES --memory BYTES --pids N\n"
+	"                     --files N --cpu N --deadline-ms N --grace-ms N\n"
+	"       sbx-run-local --check [--entry FILE]\n";
+
+enum { MAX_LOCKS = 16, LIMITS_MAX = 1024, TABLE_MAX = 4096 };
+static const int64_t check_deadline_ms = 10000;
+static const uint64_t max_bytes = (uint64_t)1 << 46, max_number = 1 << 20, max_ms = (uint64_t)7 * 24 * 60 * 60 * 1000;
+
+/* Numbers of the descriptors inside; the options of sbx-entry. */
+enum { INNER_ENTRY = 3, INNER_INPUTS, INNER_CREDENTIALS, INNER_CONTROL };
+
+struct options {
+	int entry_fd, inputs_fd, credentials_fd, control_fd;
+	int locks[MAX_LOCKS];
+	size_t lock_count;
+	char *entry; /* file; NULL: beside us */
+	struct isolate_bind binds[ISOLATE_MAX_BINDS];
+	size_t bind_count;
+	struct isolate_bind state;
+	uint64_t work, memory, pids, files, cpu, deadline_ms, grace_ms;
+	int check;
+};
+
+/* --- options --- */
+
+static int parse_fd(const char *text, int *fd)
+{
+	uint64_t value;
+
+	if (io_parse_u64(text, 3, INT32_MAX, &value) < 0 || fcntl((int)value, F_GETFD) < 0)
+		return -1;
+	*fd = (int)value;
+	return 0;
+}
+
+/* An absolute path without . and .. and empty parts, and not the root itself. */
+static int is_target(const char *path)
+{
+	if (path[0] != '/')
+		return 0;
+	for (const char *p = path + 1; p != NULL; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
+		size_t len = strcspn(p, "/");
+		if (len == 0 || (len == 1 && p[0] == '.') || (len == 2 && p[0] == '.' && p[1] == '.'))
+			return 0;
+	}
+	return 1;
+}
+
+/* "SRC:DST". The copy lives as long as the program; argv stays whole, for start may run it again. */
+static int parse_bind(const char *text, struct isolate_bind *bind)
+{
+	char *copy = strdup(text);
+	char *colon = copy != NULL ? strchr(copy, ':') : NULL;
+
+	if (colon == NULL || copy[0] != '/' || !is_target(colon + 1)) {
+		free(copy);
+		return -1;
+	}
+	*colon = '\0';
+	*bind = (struct isolate_bind){.source = copy, .target = colon + 1};
+	return 0;
+}
+
+/* What is ours inside is not covered by a mount of the policy. */
+static int is_ours(const char *target)
+{
+	static const char *const ours[] = {"/proc", "/dev", SANDBOX_CREDENTIALS, SANDBOX_ENTRY};
+
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		size_t len = strlen(ours[i]);
+		if (strncmp(target, ours[i], len) == 0 && (target[len] == '\0' || target[len] == '/'))
+			return 1;
+	}
+	return strcmp(target, SANDBOX_WORK) == 0 || strcmp(target, "/tmp") == 0 || strcmp(target, "/run") == 0 ||
+	       strcmp(target, "/run/sbx") == 0;
+}
+
+static int parse_number(const char *name, const char *text, struct options *o)
+{
+	const struct {
+		const char *name;
+		uint64_t max;
+		uint64_t *value;
+	} numbers[] = {
+		{"work", max_bytes, &o->work},	{"memory", max_bytes, &o->memory}, {"pids", max_number, &o->pids},
+		{"files", max_number, &o->files}, {"cpu", max_number, &o->cpu},	   {"deadline-ms", max_ms, &o->deadline_ms},
+		{"grace-ms", max_ms, &o->grace_ms},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (strcmp(numbers[i].name, name) == 0)
+			return io_parse_u64(text, 1, numbers[i].max, numbers[i].value);
+	return -1;
+}
+
+static int parse_lock(const char *text, struct options *o)
+{
+	if (o->lock_count == MAX_LOCKS)
+		return -1;
+	return parse_fd(text, &o->locks[o->lock_count++]);
+}
+
+static int parse_mount(const char *text, struct options *o)
+{
+	if (o->bind_count == ISOLATE_MAX_BINDS || parse_bind(text, &o->binds[o->bind_count]) < 0)
+		return -1;
+	return is_ours(o->binds[o->bind_count++].target) ? -1 : 0;
+}
+
+static int parse_state(const char *text, struct options *o)
+{
+	static const char below[] = SANDBOX_WORK "/";
+
+	if (o->state.source != NULL || parse_bind(text, &o->state) < 0)
+		return -1;
+	return strncmp(o->state.target, below, sizeof below - 1) == 0 ? 0 : -1;
+}
+
+static int is_complete(const struct options *o)
+{
+	if (o->check)
+		return 1;
+	return o->entry_fd >= 0 && o->inputs_fd >= 0 && o->control_fd >= 0 && o->work > 0 && o->memory > 0 && o->pids > 0 && o->files > 0 &&
+	       o->cpu > 0 && o->deadline_ms > 0 && o->grace_ms > 0;
+}
+
+static int parse(int argc, char **argv, struct options *o)
+{
+	static const struct option known[] = {
+		{"entry-fd", required_argument, NULL, 'e'}, {"inputs-fd", required_argument, NULL, 'i'},
+		{"credentials-fd", required_argument, NULL, 'c'}, {"control-fd", required_argument, NULL, 'x'},
+		{"lock-fd", required_argument, NULL, 'l'},  {"entry", required_argument, NULL, 'E'},
+		{"bind", required_argument, NULL, 'b'},	    {"state", required_argument, NULL, 's'},
+		{"check", no_argument, NULL, 'k'},	    {"work", required_argument, NULL, 'n'},
+		{"memory", required_argument, NULL, 'n'},   {"pids", required_argument, NULL, 'n'},
+		{"files", required_argument, NULL, 'n'},    {"cpu", required_argument, NULL, 'n'},
+		{"deadline-ms", required_argument, NULL, 'n'}, {"grace-ms", required_argument, NULL, 'n'},
+		{NULL, 0, NULL, 0},
+	};
+	int result = 0, index = 0;
+
+	for (int c; result == 0 && (c = getopt_long(argc, argv, "", known, &index)) != -1;) {
+		result = c == 'e'   ? parse_fd(optarg, &o->entry_fd)
+			 : c == 'i' ? parse_fd(optarg, &o->inputs_fd)
+			 : c == 'c' ? parse_fd(optarg, &o->credentials_fd)
+			 : c == 'x' ? parse_fd(optarg, &o->control_fd)
+			 : c == 'l' ? parse_lock(optarg, o)
+			 : c == 'b' ? parse_mount(optarg, o)
+			 : c == 's' ? parse_state(optarg, o)
+			 : c == 'n' ? parse_number(known[index].name, optarg, o)
+			 : c == 'E' || c == 'k' ? 0
+						: -1;
+		if (c == 'E')
+			o->entry = optarg;
+		o->check |= c == 'k';
+	}
+	return result == 0 && optind == argc && is_complete(o) ? 0 : -1;
+}
+
+/* --- the sandbox --- */
+
+/* What is enforced, and by what; for the evidence. */
+static int describe_limits(struct buf *json, struct sbx_error *err)
+{
+	static const char *const limits[][2] = {
+		{"deadline", "driver"},
+		{"output", "sbx-entry"},
+		{"memory", "rlimit_data per process"},
+		{"total_memory", "not enforced"},
+		{"cpu", "not enforced"},
+		{"pids", "rlimit_nproc"},
+		{"files", "rlimit_nofile per process"},
+		{"work", "tmpfs size"},
+	};
+
+	if (buf_add_str(json, "{", err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+		if (json_out_member(json, limits[i][0], limits[i][1], err) < 0)
+			return -1;
+	return buf_add_str(json, "}", err);
+}
+
+/* Our ends of the two pipes; the sandbox's are closed here as soon as it has them. */
+struct pipes {
+	int frames[2];
+	int control[2];
+};
+
+static void close_pipes(struct pipes *p)
+{
+	for (int i = 0; i < 2; i++) {
+		base_close_fd(&p->frames[i]);
+		base_close_fd(&p->control[i]);
+	}
+}
+
+static int start_sandbox(const struct options *o, const char *entry, struct pipes *p, struct isolated *isolated, struct sbx_error *err)
+{
+	auto_buf limits = BUF_INIT(LIMITS_MAX);
+	struct spawn_fd fds[ISOLATE_MAX_FDS];
+	size_t count = 0;
+
+	if (pipe2(p->frames, O_CLOEXEC) < 0 || pipe2(p->control, O_CLOEXEC) < 0)
+		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
+	if (describe_limits(&limits, err) < 0)
+		return -1;
+	const char *const arguments[] = {"sbx-entry",	"--entry-fd", "3", "--inputs-fd",      "4", "--control-fd", "6", "--limits",
+				       buf_str(&limits), o->credentials_fd >= 0 ? "--credentials-fd" : NULL, "5", NULL};
+	fds[count++] = (struct spawn_fd){STDOUT_FILENO, p->frames[1]};
+	fds[count++] = (struct spawn_fd){INNER_CONTROL, p->control[0]};
+	fds[count++] = (struct spawn_fd){INNER_ENTRY, o->entry_fd};
+	fds[count++] = (struct spawn_fd){INNER_INPUTS, o->inputs_fd};
+	if (o->credentials_fd >= 0)
+		fds[count++] = (struct spawn_fd){INNER_CREDENTIALS, o->credentials_fd};
+	struct isolate what = {
+		.entry = entry,	.argv = arguments, .binds = o->binds, .bind_count = o->bind_count, .state = o->state,
+		.fds = fds,	.fd_count = count, .life_fd = p->control[0], .flags = o->credentials_fd >= 0 ? ISOLATE_CREDENTIALS : 0,
+		.work_bytes = o->work, .memory = o->memory, .pids = o->pids, .files = o->files,
+	};
+	int result = isolate_start(&what, isolated, err);
+	base_close_fd(&p->frames[1]);
+	base_close_fd(&p->control[0]);
+	return result;
+}
+
+static int cannot_isolate(struct sbx_error *err)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+
+	drive_event(STDOUT_FILENO, "cannot_isolate", err->message, err->hint[0] != '\0' ? err->hint : NULL, &ignored);
+	log_error(err);
+	return (int)err->class;
+}
+
+static int run(const struct options *o, const char *entry, int64_t started)
+{
+	struct pipes p = {{-1, -1}, {-1, -1}};
+	auto_isolated isolated = ISOLATED_NONE;
+	struct sbx_error err = SBX_ERROR_INIT;
+	enum drive_end end;
+	int status = 0;
+
+	if (start_sandbox(o, entry, &p, &isolated, &err) < 0) {
+		close_pipes(&p);
+		return cannot_isolate(&err);
+	}
+	struct drive d = {.frames = p.frames[0], .out = STDOUT_FILENO, .control = o->control_fd, .stop = &p.control[1],
+			  .child = &isolated.child, .deadline = started + (int64_t)o->deadline_ms, .grace_ms = (int64_t)o->grace_ms};
+	int result = drive(&d, &end, &err);
+	if (isolate_why(&isolated, &err) < 0 && result == 0) {
+		status = cannot_isolate(&err);
+	} else if (result < 0) {
+		log_error(&err);
+		status = (int)err.class;
+	} else if (end == DRIVE_COMPLETE) {
+		isolate_leave(&isolated);
+	} else {
+		status = SBX_COMMAND_FAILED;
+	}
+	close_pipes(&p);
+	return status;
+}
+
+/* --- --check --- */
+
+/* A table without a step, so that sbx-entry looks at everything and does nothing. */
+static int empty_table(struct sbx_error *err)
+{
+	static const char *const names[STEPS_NAMESPACES] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
+	struct steps table = {.require = "local", .cwd = (char *)".", .grace_ms = 1};
+	auto_buf bytes = BUF_INIT(TABLE_MAX);
+	char path[32];
+	struct stat st;
+
+	for (size_t i = 0; i < STEPS_NAMESPACES; i++) {
+		snprintf(path, sizeof path, "/proc/self/ns/%s", names[i]);
+		table.host_namespaces[i] = stat(path, &st) == 0 ? st.st_ino : 0;
+	}
+	if (steps_encode(&table, &bytes, err) < 0)
+		return -1;
+	return io_sealed_memfd("sbx-check", bytes.data, bytes.len, err);
+}
+
+/* *EVIDENCE of the hello (owned by the caller) once the stream is complete; a refusal fails with its text. */
+static int read_answer(int frames, char **evidence, struct sbx_error *err)
+{
+	auto_frame_reader reader;
+	struct frame frame = {.type = FRAME_HELLO};
+	char block[FRAME_MAX];
+	int64_t deadline = clock_mono_ms() + check_deadline_ms;
+	int got;
+
+	frame_reader_init(&reader);
+	while ((got = frame_next(&reader, &frame, err)) >= 0) {
+		if (got == 1 && frame.type == FRAME_HELLO)
+			*evidence = strdup(frame.payload);
+		else if (got == 1 && frame.type == FRAME_REFUSED)
+			return sbx_fail(err, SBX_UNAVAILABLE, "cannot_isolate", "sbx-entry refuses: %s", frame.payload);
+		else if (got == 1 && frame.type == FRAME_END)
+			return *evidence != NULL ? 0 : -1;
+		struct pollfd more = {.fd = frames, .events = POLLIN};
+		ssize_t n = got == 1 ? -1 : poll(&more, 1, clock_left_ms(deadline)) > 0 ? read(frames, block, sizeof block) : 0;
+		if (n == 0 || (n > 0 && frame_feed(&reader, block, (size_t)n, err) < 0))
+			return -1;
+	}
+	return -1;
+}
+
+static int check(struct options *o, const char *entry)
+{
+	struct pipes p = {{-1, -1}, {-1, -1}};
+	auto_isolated isolated = ISOLATED_NONE;
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_free char *evidence = NULL;
+	auto_fd table = empty_table(&err), inputs = io_sealed_memfd("sbx-check", "", 0, &err);
+	int status;
+
+	o->entry_fd = table;
+	o->inputs_fd = inputs;
+	o->work = o->memory = (uint64_t)64 << 20;
+	o->pids = o->files = 64;
+	if (err.class == SBX_OK && start_sandbox(o, entry, &p, &isolated, &err) == 0 && read_answer(p.frames[0], &evidence, &err) < 0) {
+		spawn_wait(&isolated.child, clock_mono_ms() + check_deadline_ms, &status);
+		if (isolate_why(&isolated, &err) == 0)
+			sbx_fail(&err, SBX_UNAVAILABLE, "cannot_isolate", "sbx-entry did not say what it found in the sandbox");
+	}
+	close_pipes(&p);
+	if (err.class == SBX_OK && (printf("OK %s\n", evidence) < 0 || fflush(stdout) != 0))
+		sbx_fail_errno(&err, SBX_IO, "io_error", "cannot write");
+	if (err.class != SBX_OK)
+		log_error(&err);
+	return (int)err.class;
+}
+
+int main(int argc, char **argv)
+{
+	int64_t began = clock_mono_ms();
+	struct options o = {.entry_fd = -1, .inputs_fd = -1, .credentials_fd = -1, .control_fd = -1};
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct started started;
+	int keep[4 + MAX_LOCKS];
+	size_t keep_count = 0;
+
+	log_set_name("sbx-run-local");
+	if (parse(argc, argv, &o) < 0) {
+		fputs(usage, stderr);
+		return SBX_USAGE;
+	}
+	const int named[] = {o.entry_fd, o.inputs_fd, o.credentials_fd, o.control_fd};
+	for (size_t i = 0; i < ARRAY_LEN(named); i++)
+		if (named[i] >= 0)
+			keep[keep_count++] = named[i];
+	for (size_t i = 0; i < o.lock_count; i++)
+		keep[keep_count++] = o.locks[i];
+	if (start("sbx-run-local", NULL, keep, keep_count, 0, &started, &err) < 0) {
+		log_error(&err);
+		return (int)err.class;
+	}
+	auto_free char *entry = o.entry != NULL ? strdup(o.entry) : start_helper("sbx-entry", &err);
+	if (entry == NULL) {
+		log_error(&err);
+		return (int)err.class;
+	}
+	return o.check ? check(&o, entry) : run(&o, entry, began);
+}

@@ -1,0 +1,200 @@
+/* A call meets its row, or asks for one. */
+#include "approval.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "approval_row.h"
+#include "audit.h"
+#include "call.h"
+#include "digest.h"
+#include "io.h"
+#include "refused.h"
+
+enum { NONCE_BYTES = 16, ID_BYTES = 16 };
+
+int approval_fail_ended(struct sbx_error *err)
+{
+	sbx_fail(err, SBX_DENIED, "approval_expired", "the approval's time is over");
+	return sbx_hint(err, "make the call again; it opens a new request");
+}
+
+int approval_fail_in_use(struct sbx_error *err)
+{
+	sbx_fail(err, SBX_UNAVAILABLE, "approval_in_use",
+		 "the approval for exactly this is claimed by a call that is at work");
+	return sbx_hint(err, "wait until that call has ended; the same call again then opens a new request");
+}
+
+/* Its locks are looked at first: a proof counts only when nobody is left who could still act. */
+enum claimer approval_claimer(struct approvals *approvals, const struct approval *row)
+{
+	static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"};
+	struct sbx_error gone = SBX_ERROR_INIT;
+	int64_t modified;
+	auto_fd run_fd = state_is_id(row->call) ? state_run_open(approvals->state, row->call, &gone) : -1;
+
+	if (run_fd < 0)
+		return CLAIMER_PROVED_NOTHING;
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (state_stage_look(run_fd, stages[i], &modified) == STAGE_LOCKED)
+			return CLAIMER_WORKS;
+	return refused_verify(approvals->state, approvals->key, run_fd, row->call, row->id) == 1
+		       ? CLAIMER_STARTED_NOTHING
+		       : CLAIMER_PROVED_NOTHING;
+}
+
+int approval_text(const struct review *review, const struct approval *row, struct buf *text, struct sbx_error *err)
+{
+	const struct review_terms terms = {
+		.number = row->number,
+		.id = row->id,
+		.created = row->created,
+		.expires = row->expires,
+		.nonce = row->nonce,
+		.head = row->head,
+		.client = row->client[0] != '\0' ? row->client : NULL,
+	};
+
+	return review_text(review, &terms, text, err);
+}
+
+/* 1: *ROW is open, or claimed and to be had again; 0: there is none. */
+static int find_for(struct approvals *approvals, const char *subject, struct approval *row, struct sbx_error *err)
+{
+	const struct store_value values[] = {store_text(subject)};
+	int found = approval_load(approvals, "subject = ?1 AND state IN ('waiting','approved')", values, 1, row, err);
+
+	if (found != 0)
+		return found < 0 ? -1 : !approval_has_ended(row);
+	found = approval_load(approvals, "subject = ?1 AND state = 'claimed' ORDER BY number DESC LIMIT 1", values, 1,
+			      row, err);
+	if (found <= 0 || approval_has_ended(row))
+		return found < 0 ? -1 : 0;
+	switch (approval_claimer(approvals, row)) {
+	case CLAIMER_WORKS:
+		return approval_fail_in_use(err);
+	case CLAIMER_STARTED_NOTHING:
+		return 1;
+	case CLAIMER_PROVED_NOTHING:
+		break;
+	}
+	return 0;
+}
+
+/* The terms of the approval that the decision set. */
+static int read_terms(const struct review *review, int64_t *ttl, struct sbx_error *err)
+{
+	auto_jv policy = json_object(review->call, "policy");
+	auto_jv terms = json_object(policy, "approval");
+	int64_t threshold;
+
+	if (json_int(terms, "ttl_s", ttl) < 0 || *ttl <= 0 || *ttl > LIMIT_APPROVAL_S)
+		*ttl = LIMIT_APPROVAL_S;
+	/* One signature must never pass for several. */
+	if (json_int(terms, "threshold", &threshold) < 0 || threshold != 1) {
+		sbx_fail(err, SBX_CONFIG, "threshold_unsupported",
+			 "this call needs the approval of several people, which is not offered yet");
+		return sbx_hint(err, "set threshold to 1 for this tier, or leave the tool out");
+	}
+	return 0;
+}
+
+static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
+{
+	(void)err;
+	*(int64_t *)context = store_row_number(row, 0);
+	return 0;
+}
+
+static void copy_string(char *out, size_t size, const char *text)
+{
+	snprintf(out, size, "%s", text != NULL ? text : "");
+}
+
+static int fill_request(struct approvals *approvals, const struct review *review, const char *subject,
+			const struct approval_clock *now, struct approval *row, struct sbx_error *err)
+{
+	auto_jv call = json_object(review->call, "call");
+	auto_jv policy = json_object(review->call, "policy");
+	int64_t ttl, sequence;
+
+	approval_clear(row);
+	if (read_terms(review, &ttl, err) < 0 || audit_head(approvals->state, row->head, &sequence, err) < 0)
+		return -1;
+	if (store_query(approvals->store, "SELECT coalesce(max(number), 0) + 1 FROM approval", NULL, 0, take_number,
+			&row->number, err) < 0)
+		return -1;
+	row->status = APPROVAL_WAITING;
+	io_random_hex(row->id, ID_BYTES);
+	io_random_hex(row->nonce, NONCE_BYTES);
+	copy_string(row->subject, sizeof row->subject, subject);
+	copy_string(row->asked_by, sizeof row->asked_by, call_id(review->call));
+	copy_string(row->principal, sizeof row->principal, call_principal(review->call));
+	copy_string(row->tool, sizeof row->tool, call_tool(review->call));
+	copy_string(row->tier, sizeof row->tier, json_str(policy, "tier"));
+	copy_string(row->client, sizeof row->client, json_str(call, "client"));
+	copy_string(row->boot, sizeof row->boot, now->boot);
+	row->booted = now->booted;
+	row->created = now->wall;
+	row->expires = now->wall + ttl;
+	return 0;
+}
+
+static int insert_request(struct approvals *approvals, const struct approval *row, struct sbx_error *err)
+{
+	const struct store_value values[] = {
+		store_number(row->number),    store_text(row->id),	  store_text(row->subject),
+		store_text(row->asked_by),    store_text(row->principal), store_text(row->tool),
+		store_text(row->tier),	      store_text(row->client),	  store_text(row->nonce),
+		store_text(row->head),	      store_number(row->created), store_number(row->expires),
+		store_text(row->boot),	      store_number(row->booted),  store_bytes(row->text, row->text_len),
+		store_text(row->text_sha256),
+	};
+
+	return store_run(approvals->store,
+			 "INSERT INTO approval (state, number, id, subject, asked_by, principal, tool, tier, client, "
+			 "nonce, head, created, expires,"
+			 " boot, booted, text, text_sha256)"
+			 " VALUES ('waiting', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+			 values, ARRAY_LEN(values), NULL, err);
+}
+
+static int ask(struct approvals *approvals, const struct review *review, const char *subject,
+	       const struct approval_clock *now, struct approval *row, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(LIMIT_REVIEW_TEXT);
+
+	if (fill_request(approvals, review, subject, now, row, err) < 0 || approval_text(review, row, &text, err) < 0)
+		return -1;
+	row->text_len = text.len;
+	row->text = buf_take(&text);
+	digest_sha256_hex(row->text, row->text_len, row->text_sha256);
+	jv event = json_set_str(jv_object(), "approval", row->id);
+	event = json_set_str(json_set_str(event, "subject_sha256", subject), "text_sha256", row->text_sha256);
+	auto_jv details = event;
+	if (audit_append(approvals->state, AUDIT_INTENT, "approval.requested", row->asked_by, details, err) < 0)
+		return -1;
+	return insert_request(approvals, row, err);
+}
+
+int approval_meet(struct approvals *approvals, const struct review *review, const char *subject, struct approval *row,
+		  struct sbx_error *err)
+{
+	struct approval_clock now;
+	/* Most calls meet a row that is there: no lock and no write for them. */
+	int found = find_for(approvals, subject, row, err);
+
+	if (found != 0)
+		return found < 0 ? -1 : 0;
+	if (approval_begin(approvals, &now, err) < 0)
+		return -1;
+	found = find_for(approvals, subject, row, err);
+	if (found == 0)
+		found = ask(approvals, review, subject, &now, row, err) < 0 ? -1 : 1;
+	if (found < 0) {
+		store_rollback(approvals->store);
+		return -1;
+	}
+	return store_commit(approvals->store, err);
+}

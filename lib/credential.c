@@ -1,0 +1,308 @@
+/* Planning, issuing and giving back leases. */
+#include "credential.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "audit.h"
+#include "call.h"
+#include "clock.h"
+#include "credential_provider.h"
+#include "credential_render.h"
+#include "io.h"
+#include "start.h"
+
+enum {
+	LIFETIME_MIN_S = 600,	  /* what every issuer grants (Kubernetes refuses less) */
+	LIFETIME_MAX_S = 86400,	  /* no run lasts a day */
+	EXPIRY_MARGIN_S = 60,	  /* a mint takes time; clocks differ */
+	REVOKE_TRIES = 2,
+	LEASE_FILE_MAX = 128 * 1024,
+	NAME_MAX_LEN = 64,
+};
+
+void leases_init(struct leases *leases)
+{
+	leases->count = 0;
+	for (size_t i = 0; i < ARRAY_LEN(leases->lease); i++)
+		leases->lease[i] = (struct lease){.record = jv_invalid(), .state = LEASE_PLANNED, .fields = SECRET_INIT};
+}
+
+void leases_clear(struct leases *leases)
+{
+	for (size_t i = 0; i < ARRAY_LEN(leases->lease); i++) {
+		jv_free(leases->lease[i].record);
+		secret_clear(&leases->lease[i].fields);
+	}
+	leases_init(leases);
+}
+
+/* ---- planning ---- */
+
+static int bad(struct sbx_error *err, int index, const char *what)
+{
+	return sbx_fail(err, SBX_CONFIG, "bad_credentials", "credential %d of the call's policy %s", index, what);
+}
+
+/* The target as the provider and the kubeconfig see it: its settings and its name; null for a credential without one. */
+static int plan_target(const struct credential_broker *broker, jv wanted, enum credential_form form, jv *target, struct sbx_error *err)
+{
+	const char *name = json_str(wanted, "target");
+	jv found = name ? json_object(broker->config->targets, name) : jv_invalid();
+
+	*target = jv_null();
+	if (name != NULL && !jv_is_valid(found)) {
+		jv_free(found);
+		sbx_fail(err, SBX_CONFIG, "no_target", "the call's target is not among the targets of the settings");
+		return sbx_hint(err, "add it under targets: in %s", broker->config->file);
+	}
+	if (name == NULL && form == CREDENTIAL_KUBECONFIG) {
+		sbx_fail(err, SBX_CONFIG, "no_target", "a kubeconfig was asked for, but the call has no target");
+		return sbx_hint(err, "give the tool a parameter of type target, or the scope another form");
+	}
+	if (name == NULL)
+		return 0;
+	*target = json_set_str(found, "name", name);
+	return form == CREDENTIAL_KUBECONFIG ? credential_check_target(*target, err) : 0;
+}
+
+static int plan_provider(const struct credential_broker *broker, jv wanted, const char **name, struct sbx_error *err)
+{
+	const char *said = json_str(wanted, "provider");
+
+	*name = said ? said : broker->config->provider;
+	if (strcmp(*name, "none") == 0) {
+		sbx_fail(err, SBX_CONFIG, "no_provider", "the tool needs a credential, and the settings say provider: none");
+		return sbx_hint(err, "set provider: in %s", broker->config->file);
+	}
+	return credential_provider_exists(*name, err);
+}
+
+static int plan_lease(const struct credential_broker *broker, jv call, jv wanted, int index, struct lease *lease, struct sbx_error *err)
+{
+	const char *scope = json_str(wanted, "scope"), *as = json_str(wanted, "as"), *principal = call_principal(call), *provider;
+	enum credential_form form = credential_form(as);
+	char id[STATE_ID_SIZE], expires[CLOCK_RFC3339_SIZE];
+	int64_t lifetime = LIFETIME_MIN_S;
+
+	if (scope == NULL || scope[0] == '\0' || strlen(scope) > NAME_MAX_LEN)
+		return bad(err, index, "names no scope");
+	if (form == CREDENTIAL_FORMS)
+		return bad(err, index, "has no form that is known (token, kubeconfig, aws-credentials)");
+	if (json_has(wanted, "lifetime_s") && json_int(wanted, "lifetime_s", &lifetime) < 0)
+		return bad(err, index, "has no lifetime in seconds");
+	if (lifetime < LIFETIME_MIN_S)
+		lifetime = LIFETIME_MIN_S;
+	if (lifetime > LIFETIME_MAX_S)
+		return bad(err, index, "would live longer than a day");
+	if (plan_provider(broker, wanted, &provider, err) < 0)
+		return -1;
+	auto_jv target = jv_invalid();
+	if (plan_target(broker, wanted, form, &target, err) < 0)
+		return -1;
+	io_random_hex(id, (STATE_ID_SIZE - 1) / 2);
+	clock_format(clock_seconds() + lifetime + EXPIRY_MARGIN_S, expires);
+	jv record = json_set_str(jv_object(), "call", call_id(call));
+	record = json_set_int(record, "index", index);
+	record = json_set_str(record, "lease", id);
+	record = json_set_str(record, "principal", principal);
+	record = json_set_str(record, "provider", provider);
+	record = json_set_str(record, "scope", scope);
+	record = json_set_str(record, "as", as);
+	jv settings = json_object(wanted, "settings");
+	record = json_set(record, "settings", jv_is_valid(settings) ? settings : jv_object());
+	record = json_set(record, "target", take_jv(&target));
+	record = json_set_int(record, "lifetime_s", lifetime);
+	lease->record = json_set_str(record, "expires_at", expires);
+	return 0;
+}
+
+int credential_plan(const struct credential_broker *broker, jv call, struct leases *leases, struct sbx_error *err)
+{
+	auto_jv policy = json_object(call, "policy");
+	auto_jv wanted = json_get(policy, "credentials");
+
+	if (!jv_is_valid(wanted))
+		return 0;
+	if (jv_get_kind(wanted) != JV_KIND_ARRAY || json_length(wanted) > LIMIT_CREDENTIALS)
+		return sbx_fail(err, SBX_CONFIG, "bad_credentials", "the call's policy names no list of at most %d credentials",
+				LIMIT_CREDENTIALS);
+	for (int i = 0; i < json_length(wanted); i++) {
+		auto_jv one = json_at(wanted, i);
+		if (plan_lease(broker, call, one, i, &leases->lease[i], err) < 0)
+			return -1;
+		leases->count++;
+	}
+	return 0;
+}
+
+/* ---- the files ---- */
+
+static void file_name(jv record, char out[STATE_ID_SIZE + 16])
+{
+	int64_t index = 0;
+	const char *call = json_str(record, "call");
+
+	json_int(record, "index", &index);
+	snprintf(out, STATE_ID_SIZE + 16, "%s-%d.json", call ? call : "", (int)index);
+}
+
+static int write_file(const struct state *state, struct lease *lease, const char *word, struct sbx_error *err)
+{
+	auto_fd dir = state_dir(state, "leases", err);
+	auto_buf text = BUF_INIT(LEASE_FILE_MAX);
+	char name[STATE_ID_SIZE + 16];
+	int fresh = !json_has(lease->record, "state");
+
+	lease->record = json_set_str(take_jv(&lease->record), "state", word);
+	file_name(lease->record, name);
+	if (dir < 0 || json_write(lease->record, &text, err) < 0 || buf_add(&text, "\n", 1, err) < 0)
+		return -1;
+	return fresh ? io_create_file(dir, name, text.data, text.len, err) : io_replace_file(dir, name, text.data, text.len, err);
+}
+
+static int remove_file(const struct state *state, jv record, struct sbx_error *err)
+{
+	auto_fd dir = state_dir(state, "leases", err);
+	char name[STATE_ID_SIZE + 16];
+
+	file_name(record, name);
+	return dir < 0 ? -1 : io_remove_tree(dir, name, err);
+}
+
+static int read_left(int dir, const char *call, int index, struct lease *lease, struct sbx_error *err)
+{
+	struct sbx_error inner = SBX_ERROR_INIT;
+	char name[STATE_ID_SIZE + 16];
+	auto_free char *text = NULL;
+	auto_jv record = jv_invalid();
+	int64_t said = -1;
+	size_t len;
+
+	snprintf(name, sizeof name, "%s-%d.json", call, index);
+	if (io_read_file(dir, name, LEASE_FILE_MAX, IO_PRIVATE, &text, &len, &inner) < 0) {
+		if (strcmp(inner.code, "missing_file") == 0)
+			return 0;
+		return sbx_fail(err, inner.class, inner.code, "the lease file %s: %.300s", name, inner.message);
+	}
+	if (json_parse(text, len, LEASE_FILE_MAX, &record, &inner) < 0 || json_int(record, "index", &said) < 0 || said != index ||
+	    json_str(record, "call") == NULL || strcmp(json_str(record, "call"), call) != 0 || !state_is_id(json_str(record, "lease")) ||
+	    json_str(record, "provider") == NULL)
+		return sbx_fail(err, SBX_CONFIG, "bad_lease", "the lease file %s is damaged", name);
+	lease->state = LEASE_REQUESTED;
+	lease->record = take_jv(&record);
+	return 1;
+}
+
+int credential_left(const struct state *state, const char *call, struct leases *leases, struct sbx_error *err)
+{
+	auto_fd dir = state_dir(state, "leases", err);
+
+	if (dir < 0)
+		return -1;
+	for (int i = 0; i < LIMIT_CREDENTIALS; i++) {
+		if (read_left(dir, call, i, &leases->lease[leases->count], err) == 1)
+			leases->count++;
+	}
+	return err->class == SBX_OK ? 0 : -1;
+}
+
+/* ---- issuing and giving back ---- */
+
+static jv copy_members(jv from, const char *const *names)
+{
+	jv out = jv_object();
+
+	for (size_t i = 0; names[i] != NULL; i++)
+		if (json_has(from, names[i]))
+			out = json_set(out, names[i], json_get(from, names[i]));
+	return out;
+}
+
+jv credential_member(const struct leases *leases)
+{
+	static const char *const names[] = {"provider", "scope", "lease", "jti", "expires_at", NULL};
+	jv out = jv_array();
+
+	for (size_t i = 0; i < leases->count; i++)
+		if (leases->lease[i].state != LEASE_PLANNED)
+			out = json_append(out, copy_members(leases->lease[i].record, names));
+	return out;
+}
+
+static int issue_requested(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err)
+{
+	static const char *const members[] = {"provider", "scope", "lease", "jti", "expires_at", NULL};
+	const char *call = json_str(lease->record, "call");
+
+	if (credential_provider_mint(broker, lease, err) < 0)
+		return -1;
+	lease->state = LEASE_ISSUED;
+	if (write_file(broker->state, lease, "issued", err) < 0)
+		return -1;
+	auto_jv details = copy_members(lease->record, members);
+	return audit_append(broker->state, AUDIT_OUTCOME, "credential.issued", call, details, err);
+}
+
+int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err)
+{
+	static const char *const members[] = {"provider", "scope", "lease", NULL};
+	const char *call = json_str(lease->record, "call");
+	struct sbx_error late = SBX_ERROR_INIT;
+
+	if (write_file(broker->state, lease, "requested", err) < 0)
+		return -1;
+	auto_jv details = copy_members(lease->record, members);
+	if (audit_append(broker->state, AUDIT_INTENT, "credential.requested", call, details, err) < 0) {
+		remove_file(broker->state, lease->record, &late);
+		return -1;
+	}
+	lease->state = LEASE_REQUESTED;
+	if (issue_requested(broker, lease, err) == 0)
+		return 0;
+	auto_jv failed = json_set_str(jv_copy(details), "code", err->code);
+	/* The error that is told is the first one; that the record did not take this line will show at the next. */
+	(void)audit_append(broker->state, AUDIT_OUTCOME, "credential.failed", call, failed, &late);
+	return -1;
+}
+
+static jv revoke_with_retry(const struct credential_broker *broker, const struct lease *lease, struct sbx_error *err)
+{
+	int64_t began = clock_mono_ms();
+	jv outcome = jv_invalid();
+
+	for (int i = 0; i < REVOKE_TRIES && !jv_is_valid(outcome); i++) {
+		jv_free(outcome);
+		sbx_error_clear(err);
+		outcome = credential_provider_revoke(broker, lease, err);
+	}
+	if (!jv_is_valid(outcome)) {
+		jv_free(outcome);
+		outcome = json_set_str(json_set_str(jv_object(), "state", "deferred"), "proof", err->code);
+	}
+	return json_set_int(outcome, "took_ms", clock_mono_ms() - began);
+}
+
+int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how, jv *outcome,
+			 struct sbx_error *err)
+{
+	static const char *const members[] = {"lease", "jti", NULL};
+	struct sbx_error failed = SBX_ERROR_INIT, late = SBX_ERROR_INIT;
+
+	secret_clear(&lease->fields);
+	*outcome = revoke_with_retry(broker, lease, &failed);
+	const char *state = json_str(*outcome, "state");
+	auto_jv details = json_set_str(copy_members(lease->record, members), "state", state);
+	if (how == CREDENTIAL_MENDED)
+		details = json_set_bool(take_jv(&details), "mended", 1);
+	int recorded = audit_append(broker->state, AUDIT_OUTCOME, "credential.revoked", json_str(lease->record, "call"), details, err);
+	if (strcmp(state, "deferred") == 0) {
+		(void)write_file(broker->state, lease, "deferred", &late);
+		sbx_fail(err, SBX_UNAVAILABLE, "revoke_deferred", "a credential could not be revoked yet: %.300s",
+			 failed.message[0] ? failed.message : "its provider put it off");
+		return sbx_hint(err, "sbx-cred --mend %s tries again", json_str(lease->record, "call"));
+	}
+	if (recorded < 0)
+		return -1;
+	return remove_file(broker->state, lease->record, err);
+}

@@ -1,0 +1,17 @@
+/* The processes of the credential providers, sbx-cred-NAME: their contract is in sbx-helper(7), and what they answer is believed only as far as it was
+ * checked. */
+#ifndef SBX_CREDENTIAL_PROVIDER_H
+#define SBX_CREDENTIAL_PROVIDER_H
+
+#include "credential.h"
+
+/* NAME may be that of a provider, and its program is there: "bad_credentials", "missing_helper" (78). */
+int credential_provider_exists(const char *name, struct sbx_error *err);
+
+/* Mint LEASE: its secrets go to LEASE->fields (empty before), jti and expires_at into its record. */
+int credential_provider_mint(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
+
+/* Revoke LEASE, minted or not: {"state":"revoked"|"expires"|"deferred","proof":…}, the caller's; jv_invalid() with ERR filled. */
+jv credential_provider_revoke(const struct credential_broker *broker, const struct lease *lease, struct sbx_error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* The desk: one request of a person, one reply, in the toolkit's account. A request is a line, and for `accept` bytes
+ * behind it:
+ *
+ *     list                     every open request, a line each
+ *     show ID                  the text to read and sign
+ *     accept ID LENGTH         and LENGTH bytes: an armored signature over that text
+ *     deny ID [REASON]         close it
+ *
+ * The reply is `ok LENGTH ID STATE SIGNER` (- for what there is none of) and LENGTH bytes, or `error CODE CLASS
+ * MESSAGE` and a hint. ID may be the first 6 or more digits of one. */
+#ifndef SBX_DESK_H
+#define SBX_DESK_H
+
+#include "approval.h"
+
+/* The longest request (a signature and its line) and reply (a review text, or a list). */
+#define DESK_REQUEST_MAX ((size_t)20 << 10)
+#define DESK_REPLY_MAX ((size_t)1 << 20)
+
+/* Do what the REQUEST (LEN bytes) of NAME says, and append the reply to REPLY. ERR is filled when the reply is an
+ * error. Whoever calls it may deny; only a signature approves. Malformed: "bad_request" (65). */
+int desk_answer(struct approvals *approvals, const char *name, const char *request, size_t len, struct buf *reply,
+		struct sbx_error *err);
+
+/* The reply that says ERR. */
+int desk_write_error(const struct sbx_error *failure, struct buf *reply, struct sbx_error *err);
+
+/* 1 when NAME may stand for a person: 1 to 64 letters, digits and "._@-", not beginning with '-'. */
+int desk_is_name(const char *name);
+
+/* --- the person's side --- */
+
+struct desk_reply {
+	struct buf whole;
+	char id[STATE_ID_SIZE]; /* "" when there is none */
+	char state[17];
+	char signer[SIGNER_SIZE]; /* "" when there is none */
+	const char *bytes;	  /* point into WHOLE */
+	size_t len;
+};
+#define DESK_REPLY_INIT                                                                                                \
+	{                                                                                                              \
+		.whole = BUF_INIT(DESK_REPLY_MAX)                                                                      \
+	}
+void desk_reply_clear(struct desk_reply *reply);
+#define auto_desk_reply __attribute__((cleanup(desk_reply_clear))) struct desk_reply
+
+/* Start ARGV (absolute path first) with ENVP, hand it REQUEST, and read what it says into an empty REPLY. An error that
+ * the desk says becomes ERR; no whole reply is "desk_failed" (69). */
+int desk_ask(const char *const *argv, const char *const *envp, const char *request, size_t len,
+	     struct desk_reply *reply, struct sbx_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* What sbx-entry finds out about the place that it was started in, and whether that is what the step table requires. */
+#ifndef SBX_ENTRY_EVIDENCE_H
+#define SBX_ENTRY_EVIDENCE_H
+
+#include "steps.h"
+
+struct evidence {
+	uint64_t namespaces[STEPS_NAMESPACES]; /* inode numbers; 0: unreadable */
+	int new_namespaces;		       /* none is the host's (which the table names) */
+	int seccomp;			       /* mode; 2: a filter */
+	int no_new_privs;
+	char capabilities[5][20]; /* inherited, permitted, effective, bounding, ambient: hex as the kernel says it */
+	unsigned uid;
+	unsigned mounts;
+	int root_read_only;
+	int only_loopback;
+	int landlock; /* ABI level, when a ruleset is in force; else 0 */
+	struct buf writable; /* JSON array of the mount points that are not read-only */
+};
+
+/* Look, at /proc and by trying. TABLE (NULL: not readable) gives the host's namespaces. */
+int evidence_gather(const struct steps *table, struct evidence *e, struct sbx_error *err);
+void evidence_clear(struct evidence *e);
+
+/* As the JSON of the hello frame; LIMITS is a JSON object that the driver passed on, or NULL. */
+int evidence_json(const struct evidence *e, const char *limits, struct buf *out, struct sbx_error *err);
+
+/* 0 if this place is at least REQUIRE; -1 with "isolation_too_weak" (77), naming what is missing. */
+int evidence_check(const struct evidence *e, const char *require, struct sbx_error *err);
+
+#endif

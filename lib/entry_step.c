@@ -1,0 +1,367 @@
+/* Running one step. Its output travels on pipes of its own, so it cannot write a frame; when its first process has ended, everything else is
+ * killed before its products are looked at, so nothing can change them under our hands. */
+#include "entry_step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "io.h"
+#include "json_out.h"
+#include "limits.h"
+#include "spawn.h"
+
+enum { FIRST_SLOT_FD = 3, MAX_SLOTS = 12, JSON_MAX = 4096, CANNOT_START = 127 };
+enum stream { STREAM_OUT, STREAM_ERR, STREAMS };
+
+struct pipe_end {
+	int fd; /* read end; -1: at its end */
+	uint64_t sent, dropped;
+};
+
+struct running {
+	struct entry_run *run;
+	unsigned number;
+	struct pipe_end streams[STREAMS];
+	pid_t pid; /* 0 when it has ended */
+	int status;
+	int64_t kill_at; /* after a stop; -1: none */
+	int64_t started;
+	const char *failed; /* code for the exit frame; NULL */
+	const char *artifact;
+};
+
+/* --- output --- */
+
+/* What an analysing step prints goes to sbx-plan, not to people: the JSON form of a plan is some 200 times the plan. */
+static uint64_t output_limit(const struct running *r, enum stream stream)
+{
+	const struct step *step = &r->run->table->steps[r->number - 1];
+
+	return (step->flags & STEP_ANALYSE) && stream == STREAM_OUT ? LIMIT_PLAN_JSON : r->run->table->output_max;
+}
+
+/* 0 at the end of the stream or when nothing is there. */
+static int copy_output(struct running *r, enum stream stream, struct sbx_error *err)
+{
+	static char block[FRAME_MAX];
+	struct pipe_end *end = &r->streams[stream];
+	ssize_t n = read(end->fd, block, sizeof block);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return 0;
+	if (n <= 0) {
+		base_close_fd(&end->fd);
+		return 0;
+	}
+	uint64_t room = output_limit(r, stream) - end->sent;
+	size_t kept = (uint64_t)n < room ? (size_t)n : (size_t)room;
+	end->sent += kept;
+	end->dropped += (uint64_t)n - kept;
+	if (kept > 0 && frame_write(r->run->frames_fd, r->run->nonce, stream == STREAM_OUT ? FRAME_OUT : FRAME_ERR, r->number, block,
+				    kept, err) < 0)
+		return -1;
+	return 1;
+}
+
+/* Everybody who could write is dead; but a descriptor in flight in a socket keeps a pipe open, so its end is not waited for. */
+static int drain(struct running *r, struct sbx_error *err)
+{
+	for (int stream = 0; stream < STREAMS; stream++) {
+		int more = 1;
+		while (more > 0 && r->streams[stream].fd >= 0)
+			more = copy_output(r, (enum stream)stream, err);
+		base_close_fd(&r->streams[stream].fd);
+		if (more < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- processes --- */
+
+static void note_end(struct running *r, pid_t pid, int status)
+{
+	if (pid != r->pid)
+		return;
+	r->pid = 0;
+	r->status = status;
+}
+
+/* Orphans come to us, too: reaped at once, for a zombie counts against the limit of processes. */
+static void reap_ended(struct running *r)
+{
+	struct signalfd_siginfo info;
+	pid_t pid;
+	int status;
+
+	while (read(r->run->signal_fd, &info, sizeof info) > 0)
+		;
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		note_end(r, pid, status);
+}
+
+/* Kill everything else in the sandbox and wait until it is gone; the driver's deadline stands over it. A fork that is under way fails, since
+ * its process has a signal pending, so this ends. */
+static void be_alone(struct running *r)
+{
+	int nobody = 0;
+
+	if (getpid() != 1)
+		abort(); /* outside a pid namespace of its own this would kill the machine */
+	while (!nobody) {
+		nobody = kill(-1, SIGKILL) < 0 && errno == ESRCH;
+		for (;;) {
+			int status;
+			pid_t pid = waitpid(-1, &status, 0);
+			if (pid < 0 && errno != EINTR)
+				break;
+			note_end(r, pid, status);
+		}
+	}
+}
+
+int entry_stop_wanted(struct entry_run *run)
+{
+	struct pollfd control = {.fd = run->control_fd, .events = POLLIN};
+
+	if (run->control_fd >= 0 && poll(&control, 1, 0) > 0) {
+		base_close_fd(&run->control_fd);
+		run->stopped = 1;
+	}
+	return run->stopped;
+}
+
+static void begin_stop(struct running *r)
+{
+	base_close_fd(&r->run->control_fd);
+	r->run->stopped = 1;
+	r->kill_at = clock_mono_ms() + (int64_t)r->run->table->grace_ms;
+	if (r->pid > 0)
+		kill(r->pid, SIGINT);
+}
+
+static int watch(struct running *r, struct sbx_error *err)
+{
+	while (r->pid > 0) {
+		struct pollfd fds[] = {
+			{.fd = r->streams[STREAM_OUT].fd, .events = POLLIN},
+			{.fd = r->streams[STREAM_ERR].fd, .events = POLLIN},
+			{.fd = r->run->signal_fd, .events = POLLIN},
+			{.fd = r->run->control_fd, .events = POLLIN},
+		};
+		int n = poll(fds, ARRAY_LEN(fds), r->kill_at < 0 ? -1 : clock_left_ms(r->kill_at));
+		if (n < 0 && errno != EINTR)
+			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait");
+		if (n == 0)
+			return 0; /* the grace is over; be_alone kills */
+		if (n < 0)
+			continue;
+		for (int stream = 0; stream < STREAMS; stream++)
+			if (fds[stream].revents && copy_output(r, (enum stream)stream, err) < 0)
+				return -1;
+		if (fds[2].revents)
+			reap_ended(r);
+		if (fds[3].revents)
+			begin_stop(r);
+	}
+	return 0;
+}
+
+/* --- starting --- */
+
+struct command {
+	const char *argv[LIMIT_ARGV + 1];
+	char slots[MAX_SLOTS][sizeof "/proc/self/fd/4294967295"];
+	struct spawn_fd fds[2 + MAX_SLOTS];
+	size_t fd_count;
+};
+
+/* argv with each artefact as /proc/self/fd/N of its sealed memory; the program gets no other descriptor. */
+static int build_command(struct running *r, const struct step *step, struct command *c)
+{
+	size_t slots = 0;
+
+	for (uint32_t i = 0; i < step->argc; i++) {
+		if (step->argv[i].kind == SLOT_TEXT) {
+			c->argv[i] = step->argv[i].text;
+			continue;
+		}
+		const struct artifact *artifact = entry_artifact(&r->run->artifacts, step->argv[i].text);
+		if (artifact == NULL || slots == MAX_SLOTS)
+			return -1;
+		int number = FIRST_SLOT_FD + (int)slots;
+		snprintf(c->slots[slots], sizeof c->slots[slots], "/proc/self/fd/%u", (unsigned)number);
+		c->argv[i] = c->slots[slots++];
+		c->fds[c->fd_count++] = (struct spawn_fd){number, artifact->fd};
+	}
+	c->argv[step->argc] = NULL;
+	return 0;
+}
+
+static int start_program(struct running *r, const struct step *step, struct sbx_error *err)
+{
+	struct command c = {.fd_count = 0};
+	struct child child = CHILD_NONE;
+	int ends[STREAMS][2] = {{-1, -1}, {-1, -1}};
+
+	for (int stream = 0; stream < STREAMS; stream++) {
+		if (pipe2(ends[stream], O_CLOEXEC) < 0)
+			return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot make a pipe");
+		fcntl(ends[stream][0], F_SETFL, O_NONBLOCK);
+		r->streams[stream].fd = ends[stream][0];
+		c.fds[c.fd_count++] = (struct spawn_fd){stream == STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ends[stream][1]};
+	}
+	struct spawn what = {.path = step->program, .argv = c.argv, .envp = r->run->envp, .flags = SPAWN_GROUP};
+	int result = build_command(r, step, &c);
+	what.fds = c.fds;
+	what.fd_count = c.fd_count;
+	if (result < 0)
+		sbx_fail(err, SBX_PROTOCOL, "cannot_start", "a step wants more artefacts than it can have");
+	else
+		result = spawn_start(&what, &child, err);
+	base_close_fd(&ends[STREAM_OUT][1]);
+	base_close_fd(&ends[STREAM_ERR][1]);
+	if (result < 0)
+		return -1;
+	r->pid = child.pid;
+	base_close_fd(&child.pidfd); /* SIGCHLD tells of all of them */
+	return 0;
+}
+
+/* --- products --- */
+
+static int announce(struct running *r, const struct artifact *artifact, struct sbx_error *err)
+{
+	auto_buf json = BUF_INIT(JSON_MAX);
+	static char block[FRAME_MAX];
+
+	if (buf_add_str(&json, "{", err) < 0 || json_out_member(&json, "name", artifact->name, err) < 0 ||
+	    json_out_member(&json, "sha256", artifact->sha256, err) < 0 ||
+	    json_out_member_int(&json, "size", (int64_t)artifact->size, err) < 0 || buf_add_str(&json, "}", err) < 0 ||
+	    frame_write(r->run->frames_fd, r->run->nonce, FRAME_ARTIFACT, r->number, json.data, json.len, err) < 0)
+		return -1;
+	for (uint64_t at = 0; at < artifact->size;) {
+		ssize_t n = pread(artifact->fd, block, sizeof block, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read an artefact");
+		if (frame_write(r->run->frames_fd, r->run->nonce, FRAME_DATA, r->number, block, (size_t)n, err) < 0)
+			return -1;
+		at += (uint64_t)n;
+	}
+	return 0;
+}
+
+static const char *look_at_product(int fd, uint64_t max)
+{
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? "artifact_missing" : "artifact_unsafe";
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return "artifact_unsafe";
+	return (uint64_t)st.st_size > max ? "artifact_too_large" : NULL;
+}
+
+/* Sets r->failed when a product is not there or not what it must be; -1 when the frames cannot be written. */
+static int take_products(struct running *r, const struct step *step, struct sbx_error *err)
+{
+	for (uint32_t i = 0; i < step->produce_count && r->failed == NULL; i++) {
+		const struct produce *produce = &step->produces[i];
+		struct sbx_error why = SBX_ERROR_INIT;
+		/* No symlink on the way: it could name what the step may not show, or what a later step changes. */
+		auto_fd fd = io_open_beneath(r->run->cwd_fd, produce->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
+		const struct artifact *artifact = NULL;
+		r->artifact = produce->name;
+		r->failed = look_at_product(fd, r->run->table->artifact_max);
+		if (r->failed == NULL) {
+			artifact = entry_add_artifact(&r->run->artifacts, produce->name, fd, r->run->table->artifact_max, &why);
+			r->failed = artifact == NULL ? "artifact_too_large" : NULL;
+		}
+		if (artifact != NULL && announce(r, artifact, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- the whole --- */
+
+static int put_flag(struct buf *json, const char *key, int value, struct sbx_error *err)
+{
+	if (!value)
+		return 0;
+	return json_out_key(json, key, err) < 0 ? -1 : buf_add_str(json, "true", err);
+}
+
+static int report_exit(struct running *r, struct sbx_error *err)
+{
+	auto_buf json = BUF_INIT(JSON_MAX);
+	int signalled = WIFSIGNALED(r->status);
+
+	if (buf_add_str(&json, "{", err) < 0 ||
+	    json_out_member_int(&json, signalled ? "signal" : "exit", signalled ? WTERMSIG(r->status) : WEXITSTATUS(r->status), err) < 0 ||
+	    json_out_member_int(&json, "took_ms", clock_mono_ms() - r->started, err) < 0 ||
+	    json_out_member_int(&json, "out_dropped", (int64_t)r->streams[STREAM_OUT].dropped, err) < 0 ||
+	    json_out_member_int(&json, "err_dropped", (int64_t)r->streams[STREAM_ERR].dropped, err) < 0 ||
+	    put_flag(&json, "stopped", r->run->stopped, err) < 0 || json_out_member(&json, "failed", r->failed, err) < 0 ||
+	    (r->failed != NULL && json_out_member(&json, "artifact", r->artifact, err) < 0) || buf_add_str(&json, "}", err) < 0)
+		return -1;
+	return frame_write(r->run->frames_fd, r->run->nonce, FRAME_EXIT, r->number, json.data, json.len, err);
+}
+
+/* It did not run: what a shell says for that, and why, as if it had said so itself. */
+static int report_not_started(struct running *r, const struct sbx_error *why, struct sbx_error *err)
+{
+	char text[sizeof why->message + 16];
+	int len = snprintf(text, sizeof text, "sbx-entry: %s\n", why->message);
+
+	r->status = CANNOT_START << 8;
+	r->failed = "cannot_start";
+	if (frame_write(r->run->frames_fd, r->run->nonce, FRAME_ERR, r->number, text, (size_t)len, err) < 0)
+		return -1;
+	return report_exit(r, err);
+}
+
+static int run_program(struct running *r, const struct step *step, struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+	int with_credentials = (step->flags & STEP_CREDENTIALS) && r->run->credentials != NULL;
+
+	if ((with_credentials && entry_write_credentials(r->run->credentials, &why) < 0) || start_program(r, step, &why) < 0) {
+		entry_remove_credentials();
+		return report_not_started(r, &why, err);
+	}
+	int result = watch(r, err);
+	be_alone(r);
+	if (with_credentials)
+		entry_remove_credentials();
+	if (result < 0 || drain(r, err) < 0)
+		return -1;
+	if (r->status == 0 && take_products(r, step, err) < 0)
+		return -1;
+	return report_exit(r, err);
+}
+
+int entry_step(struct entry_run *run, unsigned number, const struct step *step, enum step_outcome *outcome, struct sbx_error *err)
+{
+	struct running r = {.run = run, .number = number, .kill_at = -1, .started = clock_mono_ms(),
+			    .streams = {[STREAM_OUT] = {.fd = -1}, [STREAM_ERR] = {.fd = -1}}};
+
+	int result = frame_write(run->frames_fd, run->nonce, FRAME_STEP, number, NULL, 0, err);
+	if (result == 0)
+		result = run_program(&r, step, err);
+	for (int stream = 0; stream < STREAMS; stream++)
+		base_close_fd(&r.streams[stream].fd);
+	*outcome = r.status == 0 && r.failed == NULL && !run->stopped ? STEP_DONE : STEP_FAILED;
+	return result;
+}

@@ -1,0 +1,76 @@
+/* struct sbx_error: filled once, wrapped with context on its way up. */
+#include "error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static void set_v(struct sbx_error *err, enum sbx_class class, const char *code, const char *format,
+		  va_list args)
+{
+	err->class = class;
+	snprintf(err->code, sizeof err->code, "%s", code);
+	vsnprintf(err->message, sizeof err->message, format, args);
+	err->hint[0] = '\0';
+}
+
+int sbx_fail(struct sbx_error *err, enum sbx_class class, const char *code, const char *format, ...)
+{
+	va_list args;
+
+	if (err->class != SBX_OK)
+		return -1;
+	va_start(args, format);
+	set_v(err, class, code, format, args);
+	va_end(args);
+	return -1;
+}
+
+int sbx_fail_errno(struct sbx_error *err, enum sbx_class class, const char *code, const char *format,
+		   ...)
+{
+	int saved = errno;
+	va_list args;
+
+	if (err->class != SBX_OK)
+		return -1;
+	va_start(args, format);
+	set_v(err, class, code, format, args);
+	va_end(args);
+	size_t used = strlen(err->message);
+	snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(saved));
+	errno = saved;
+	return -1;
+}
+
+int sbx_hint(struct sbx_error *err, const char *format, ...)
+{
+	va_list args;
+
+	if (err->class == SBX_OK || err->hint[0] != '\0')
+		return -1;
+	va_start(args, format);
+	vsnprintf(err->hint, sizeof err->hint, format, args);
+	va_end(args);
+	return -1;
+}
+
+int sbx_wrap(struct sbx_error *err, const char *format, ...)
+{
+	char old[sizeof err->message];
+	va_list args;
+
+	memcpy(old, err->message, sizeof old);
+	va_start(args, format);
+	vsnprintf(err->message, sizeof err->message, format, args);
+	va_end(args);
+	size_t used = strlen(err->message);
+	snprintf(err->message + used, sizeof err->message - used, ": %s", old);
+	return -1;
+}
+
+void sbx_error_clear(struct sbx_error *err)
+{
+	*err = (struct sbx_error)SBX_ERROR_INIT;
+}

@@ -1,0 +1,321 @@
+/* Ed25519 tokens by libcrypto. */
+#include "jwt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "digest.h"
+#include "io.h"
+
+static const char key_file[] = "key";
+
+enum {
+	SIGNATURE_SIZE = 64, /* RFC 8032 section 5.1.6 */
+	TOKEN_PARTS = 3,
+	HEADER_MAX = 512, /* ours has some 90 bytes */
+};
+
+/* ---- base64url without padding, RFC 4648 section 5 and RFC 7515 appendix C ---- */
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static size_t encoded_size(size_t n)
+{
+	return (n * 4 + 2) / 3;
+}
+
+/* OUT holds encoded_size(n). */
+static void encode(const unsigned char *in, size_t n, char *out)
+{
+	for (size_t i = 0; i < n; i += 3) {
+		size_t left = n - i;
+		uint32_t v = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0u);
+		*out++ = alphabet[v >> 18 & 63];
+		*out++ = alphabet[v >> 12 & 63];
+		if (left > 1)
+			*out++ = alphabet[v >> 6 & 63];
+		if (left > 2)
+			*out++ = alphabet[v & 63];
+	}
+}
+
+static int encode_into(struct secret *out, const void *bytes, size_t n, struct sbx_error *err)
+{
+	if (encoded_size(n) > out->cap - out->len)
+		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "a token is larger than its place");
+	encode(bytes, n, (char *)out->data + out->len);
+	out->len += encoded_size(n);
+	return 0;
+}
+
+static int digit(unsigned char c)
+{
+	const char *at = c == '\0' ? NULL : strchr(alphabet, c);
+
+	return at == NULL ? -1 : (int)(at - alphabet);
+}
+
+/* Into an empty OUT, a NUL behind the bytes. Spare bits must be zero: one token has one spelling. */
+static int decode(const unsigned char *in, size_t n, struct secret *out, struct sbx_error *err)
+{
+	uint32_t v = 0;
+	unsigned bits = 0;
+
+	if (n % 4 == 1)
+		return -1;
+	if (secret_alloc(out, n + 1, err) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		int d = digit(in[i]);
+		if (d < 0)
+			return -1;
+		v = (v << 6 | (uint32_t)d) & 0xffff;
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			out->data[out->len++] = (unsigned char)(v >> bits);
+		}
+	}
+	out->data[out->len] = '\0';
+	return (v & ((1u << bits) - 1)) == 0 ? 0 : -1;
+}
+
+/* ---- the key ---- */
+
+int jwt_key_derive(struct jwt_key *key, struct sbx_error *err)
+{
+	size_t len = sizeof key->public;
+	unsigned char digest[DIGEST_SIZE];
+	char x[64] = "", members[128];
+
+	if (key->seed.len != JWT_SEED_SIZE)
+		return sbx_fail(err, SBX_CONFIG, "bad_key", "the signing key has not %d bytes", JWT_SEED_SIZE);
+	EVP_PKEY *pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed.data, key->seed.len);
+	int made = pkey != NULL && EVP_PKEY_get_raw_public_key(pkey, key->public, &len) == 1 && len == sizeof key->public;
+	EVP_PKEY_free(pkey);
+	if (!made)
+		return sbx_fail(err, SBX_CONFIG, "bad_key", "the signing key cannot be used");
+	encode(key->public, sizeof key->public, x);
+	int n = snprintf(members, sizeof members, "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"%s\"}", x);
+	digest_sha256(members, (size_t)n, digest);
+	memset(key->kid, 0, sizeof key->kid);
+	encode(digest, sizeof digest, key->kid);
+	return 0;
+}
+
+/* 1: read, 0: there is none. */
+static int read_seed(int dirfd, struct secret *seed, struct sbx_error *err)
+{
+	auto_fd fd = openat(dirfd, key_file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open the signing key");
+	if (io_check_trust(fd, "the signing key", IO_PRIVATE, err) < 0)
+		return -1;
+	/* More than it may have, so that a longer file is seen as a bad key. */
+	if (secret_read_fd(seed, fd, 16 * JWT_SEED_SIZE, err) < 0)
+		return -1;
+	return 1;
+}
+
+static int make_seed(int dirfd, struct sbx_error *err)
+{
+	auto_secret seed = SECRET_INIT;
+	struct sbx_error failed = SBX_ERROR_INIT;
+
+	if (secret_alloc(&seed, JWT_SEED_SIZE, err) < 0)
+		return -1;
+	io_random(seed.data, JWT_SEED_SIZE);
+	if (io_create_file(dirfd, key_file, seed.data, JWT_SEED_SIZE, &failed) == 0 || strcmp(failed.code, "exists") == 0)
+		return 0;
+	*err = failed;
+	return sbx_wrap(err, "the signing key");
+}
+
+int jwt_key_open(int dirfd, struct jwt_key *key, struct sbx_error *err)
+{
+	int found = read_seed(dirfd, &key->seed, err);
+
+	if (found == 0 && make_seed(dirfd, err) == 0)
+		found = read_seed(dirfd, &key->seed, err);
+	if (found == 0)
+		return sbx_fail(err, SBX_CANNOT_CREATE, "cannot_create", "the signing key went away while it was made");
+	if (found < 0)
+		return -1;
+	return jwt_key_derive(key, err);
+}
+
+void jwt_key_clear(struct jwt_key *key)
+{
+	secret_clear(&key->seed);
+}
+
+jv jwt_jwks(const struct jwt_key *key)
+{
+	char x[64] = "";
+
+	encode(key->public, sizeof key->public, x);
+	jv jwk = json_set_str(jv_object(), "kty", "OKP");
+	jwk = json_set_str(jwk, "crv", "Ed25519");
+	jwk = json_set_str(jwk, "x", x);
+	jwk = json_set_str(jwk, "kid", key->kid);
+	jwk = json_set_str(jwk, "use", "sig");
+	jwk = json_set_str(jwk, "alg", "EdDSA");
+	return json_set(jv_object(), "keys", json_append(jv_array(), jwk));
+}
+
+/* ---- signing ---- */
+
+/* libcrypto copies the seed into the EVP_PKEY; it lives for this one signature and is wiped by EVP_PKEY_free. */
+static int sign_bytes(const struct jwt_key *key, const void *bytes, size_t len, unsigned char out[SIGNATURE_SIZE])
+{
+	EVP_PKEY *pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed.data, key->seed.len);
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	size_t size = SIGNATURE_SIZE;
+	int signed_ = pkey != NULL && context != NULL && EVP_DigestSignInit(context, NULL, NULL, NULL, pkey) == 1 &&
+		      EVP_DigestSign(context, out, &size, bytes, len) == 1 && size == SIGNATURE_SIZE;
+
+	EVP_MD_CTX_free(context);
+	EVP_PKEY_free(pkey);
+	return signed_ ? 0 : -1;
+}
+
+int jwt_sign(const struct jwt_key *key, jv claims, struct secret *token, struct sbx_error *err)
+{
+	auto_buf header = BUF_INIT(HEADER_MAX), payload = BUF_INIT(LIMIT_SECRET / 2);
+	unsigned char signature[SIGNATURE_SIZE];
+
+	if (buf_addf(&header, err, "{\"alg\":\"EdDSA\",\"kid\":\"%s\",\"typ\":\"JWT\"}", key->kid) < 0 ||
+	    json_write(claims, &payload, err) < 0)
+		return -1;
+	size_t size = encoded_size(header.len) + encoded_size(payload.len) + encoded_size(SIGNATURE_SIZE) + TOKEN_PARTS;
+	if (secret_alloc(token, size, err) < 0 || encode_into(token, header.data, header.len, err) < 0 ||
+	    secret_append(token, ".", 1, err) < 0 || encode_into(token, payload.data, payload.len, err) < 0)
+		return -1;
+	if (sign_bytes(key, token->data, token->len, signature) < 0)
+		return sbx_fail(err, SBX_BUG, "cannot_sign", "the token could not be signed");
+	int result = secret_append(token, ".", 1, err);
+	if (result == 0)
+		result = encode_into(token, signature, sizeof signature, err);
+	explicit_bzero(signature, sizeof signature);
+	return result;
+}
+
+/* ---- verification ---- */
+
+struct part {
+	const unsigned char *at;
+	size_t len;
+};
+
+static int split(const struct secret *token, struct part parts[TOKEN_PARTS])
+{
+	const unsigned char *at = token->data;
+	size_t left = token->len;
+
+	for (int i = 0; i < TOKEN_PARTS; i++) {
+		const unsigned char *dot = left > 0 ? memchr(at, '.', left) : NULL;
+		if ((dot == NULL) != (i == TOKEN_PARTS - 1))
+			return -1;
+		size_t len = dot ? (size_t)(dot - at) : left;
+		if (len == 0)
+			return -1;
+		parts[i] = (struct part){at, len};
+		at += len + 1;
+		left -= dot ? len + 1 : len;
+	}
+	return 0;
+}
+
+static int refuse(struct sbx_error *err, const char *code, const char *message)
+{
+	sbx_error_clear(err); /* what a parser said of it is of no use to who sent it */
+	return sbx_fail(err, SBX_DENIED, code, "%s", message);
+}
+
+static int malformed(struct sbx_error *err)
+{
+	return refuse(err, "token_malformed", "this is no token in compact form");
+}
+
+static int is_text(jv object, const char *key, const char *expected)
+{
+	const char *text = json_str(object, key);
+
+	return text != NULL && strcmp(text, expected) == 0;
+}
+
+/* "alg" decides nothing here: there is one algorithm. A header that wants another, or anything that we do not know ("crit", "jwk", "jku"),
+ * is refused before the signature is looked at. */
+static int check_header(const struct jwt_key *key, const struct part *part, struct sbx_error *err)
+{
+	static const char *const known[] = {"alg", "kid", "typ", NULL};
+	auto_secret bytes = SECRET_INIT;
+	auto_jv header = jv_invalid();
+
+	if (decode(part->at, part->len, &bytes, err) < 0 ||
+	    json_parse((const char *)bytes.data, bytes.len, HEADER_MAX, &header, err) < 0)
+		return malformed(err);
+	auto_free char *unknown = json_unknown_key(header, known);
+	if (jv_get_kind(header) != JV_KIND_OBJECT || unknown != NULL)
+		return malformed(err);
+	if (!is_text(header, "alg", "EdDSA"))
+		return refuse(err, "token_algorithm", "the token is not signed with EdDSA");
+	if (!is_text(header, "typ", "JWT"))
+		return malformed(err);
+	if (!is_text(header, "kid", key->kid))
+		return refuse(err, "token_key", "the token is signed by another key");
+	return 0;
+}
+
+static int check_signature(const struct jwt_key *key, const struct secret *token, const struct part *part, struct sbx_error *err)
+{
+	auto_secret signature = SECRET_INIT;
+
+	if (decode(part->at, part->len, &signature, err) < 0 || signature.len != SIGNATURE_SIZE)
+		return malformed(err);
+	EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key->public, sizeof key->public);
+	EVP_MD_CTX *context = EVP_MD_CTX_new();
+	size_t covered = (size_t)(part->at - token->data) - 1;
+	int good = pkey != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
+		   EVP_DigestVerify(context, signature.data, signature.len, token->data, covered) == 1;
+	EVP_MD_CTX_free(context);
+	EVP_PKEY_free(pkey);
+	return good ? 0 : refuse(err, "token_signature", "the signature of the token is wrong");
+}
+
+int jwt_verify(const struct jwt_key *key, const struct secret *token, jv *claims, struct sbx_error *err)
+{
+	auto_secret bytes = SECRET_INIT;
+	auto_jv read = jv_invalid();
+	struct part parts[TOKEN_PARTS];
+
+	*claims = jv_invalid();
+	if (split(token, parts) < 0)
+		return malformed(err);
+	if (check_header(key, &parts[0], err) < 0 || check_signature(key, token, &parts[2], err) < 0)
+		return -1;
+	if (decode(parts[1].at, parts[1].len, &bytes, err) < 0 ||
+	    json_parse((const char *)bytes.data, bytes.len, LIMIT_SECRET, &read, err) < 0 ||
+	    jv_get_kind(read) != JV_KIND_OBJECT)
+		return malformed(err);
+	*claims = take_jv(&read);
+	return 0;
+}
+
+int jwt_is_current(jv claims, const char *issuer, int64_t now)
+{
+	int64_t exp, nbf, iat;
+
+	if (!is_text(claims, "iss", issuer) || json_str(claims, "jti") == NULL)
+		return 0;
+	if (json_int(claims, "exp", &exp) < 0 || json_int(claims, "nbf", &nbf) < 0 || json_int(claims, "iat", &iat) < 0)
+		return 0;
+	return nbf <= now && now < exp;
+}

@@ -1,0 +1,57 @@
+/* Every limit of the toolkit, each with its reason. Sizes are bytes, times are milliseconds unless the name says
+ * otherwise. */
+#ifndef SBX_LIMITS_H
+#define SBX_LIMITS_H
+
+/* The object in the pipe: fits a pipe reader's memory, and libjq needs up to 56 times as much. */
+#define LIMIT_CALL ((size_t)1 << 20)
+/* Nesting of a call: no tool needs more, and every libjq from 1.6 on parses and prints it. */
+#define LIMIT_CALL_DEPTH 64
+/* Nesting of a Terraform plan: real plans with generated values reach 120. */
+#define LIMIT_PLAN_DEPTH 512
+/* The largest integer that every JSON reader agrees on (RFC 8259 section 6). */
+#define LIMIT_INTEGER (((int64_t)1 << 53) - 1)
+/* One YAML file; libyaml's time grows with the square of the nesting, so both are small. */
+#define LIMIT_YAML ((size_t)1 << 20)
+#define LIMIT_YAML_DEPTH 32
+/* Captured output as it may stand in the call, counted after JSON escaping, so that the object stays legal. */
+#define LIMIT_RESULT_STDOUT ((size_t)64 << 10)
+#define LIMIT_RESULT_STDERR ((size_t)16 << 10)
+/* What an analysed tool may show of its own words: enough for an error message, not for a dump of the state. */
+#define LIMIT_ANALYSED_STDERR ((size_t)4 << 10)
+#define LIMIT_FINDINGS 200
+/* One event of the record; longer data goes to a side file and is named by digest. */
+#define LIMIT_EVENT ((size_t)64 << 10)
+/* A workspace copy: a Terraform tree is text; more is a mistake (a vendored binary, a data dump). */
+#define LIMIT_TREE_FILES 20000
+#define LIMIT_TREE_BYTES ((uint64_t)256 << 20)
+#define LIMIT_TREE_DEPTH 64
+/* A saved plan, and a state file. */
+#define LIMIT_ARTIFACT ((uint64_t)256 << 20)
+#define LIMIT_STATE_FILE ((uint64_t)256 << 20)
+/* The JSON form of a plan (it is some 200 times its plan file). */
+#define LIMIT_PLAN_JSON ((uint64_t)512 << 20)
+/* One credential, and how many a call may have. */
+#define LIMIT_SECRET ((size_t)64 << 10)
+#define LIMIT_CREDENTIALS 8
+#define LIMIT_STEPS 32
+#define LIMIT_ARGV 256
+#define LIMIT_ARGUMENT ((size_t)128 << 10)
+/* A parameter that is a string: a path or a name, never a document. */
+#define LIMIT_PARAMETER 4096
+/* A line that the dispatcher reads, and one that it writes (clients drop the connection above 8 to 10 MiB). */
+#define LIMIT_RPC_LINE ((size_t)4 << 20)
+/* The review text that a person signs. */
+#define LIMIT_REVIEW_TEXT ((size_t)256 << 10)
+
+/* A seal is believed this long; clocks of one machine do not differ by more than the second. */
+#define LIMIT_SEAL_AGE_S 60
+#define LIMIT_SEAL_AHEAD_S 5
+/* A dead call is mended when its newest stage file is older than this. */
+#define LIMIT_DEAD_AGE_S 75
+/* Results are kept this long. */
+#define LIMIT_RESULT_AGE_S (24 * 60 * 60)
+/* An approval, from request to claim. */
+#define LIMIT_APPROVAL_S (30 * 60)
+
+#endif

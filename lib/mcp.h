@@ -1,0 +1,60 @@
+/* The Model Context Protocol for a server of tools alone, as functions of one message: which revision it speaks, and what is to be done.
+ * Revisions 2024-11-05 to 2025-11-25 ("legacy") open with initialize, and what that settled holds for the process; 2026-07-28 ("modern")
+ * says everything in each request's _meta. Both may be spoken on one connection, so the era is decided message by message
+ * (specification 2026-07-28, basic/versioning). */
+#ifndef SBX_MCP_H
+#define SBX_MCP_H
+
+#include "rpc.h"
+
+enum mcp_version { MCP_NONE, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP_2025_11_25, MCP_2026_07_28 };
+
+/* A client's name for itself goes into the record; sbx-policy takes no longer one. */
+#define MCP_CLIENT_MAX 256
+
+/* The specification's own limit for the name of a tool. */
+#define MCP_TOOL_MAX 128
+
+/* All that is remembered between messages, and used for legacy ones only. */
+struct mcp_session {
+	enum mcp_version version; /* as initialize settled it; MCP_NONE before */
+	char client[MCP_CLIENT_MAX + 1];
+};
+
+enum mcp_verb {
+	MCP_SILENT, /* nothing to say or do */
+	MCP_ANSWER, /* TEXT is the complete response */
+	MCP_LIST,   /* answer ID with the list of tools */
+	MCP_CALL,   /* TEXT is the request for the door; answer ID with its outcome */
+	MCP_CANCEL, /* the request ID is no longer wanted; never answer it */
+};
+
+struct mcp_step {
+	enum mcp_verb verb;
+	enum mcp_version version;
+	char id[RPC_ID_SIZE];
+	char token[RPC_ID_SIZE]; /* "": no progress is wanted */
+	char tool[MCP_TOOL_MAX + 1]; /* MCP_CALL */
+	struct buf text;
+};
+
+/* Whether the message stands alone or in a batch, where initialize is not allowed. */
+enum mcp_place { MCP_ALONE, MCP_IN_BATCH };
+
+/* Decide on MESSAGE (borrowed, any kind of value). STEP must be zeroed; mcp_step_clear frees it. -1 only when out of memory. */
+int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, struct mcp_step *step, struct sbx_error *err);
+void mcp_step_clear(struct mcp_step *step);
+#define auto_mcp_step __attribute__((cleanup(mcp_step_clear))) struct mcp_step
+
+/* The answer to a line that is no message (PROBLEM says why): without an id unless it can be salvaged. */
+int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *problem, struct buf *out, struct sbx_error *err);
+
+/* A result in the envelope of its revision; consumes RESULT, an object. TTL_MS 0: it may not be kept. */
+#define MCP_TTL_NONE 0
+int mcp_write_result(enum mcp_version version, const char *id, jv result, int ttl_ms, struct buf *out, struct sbx_error *err);
+
+/* notifications/progress number N (each larger than the last) for TOKEN; MESSAGE may hold any bytes. */
+int mcp_write_progress(enum mcp_version version, const char *token, unsigned n, const char *message, struct buf *out,
+		       struct sbx_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* What sbx-approve does for a person at a terminal: show the text, ask for its code, and have ssh-keygen sign it. Runs
+ * in the person's own account and holds no authority: whatever it shows or signs, the desk judges. */
+#ifndef SBX_PERSON_H
+#define SBX_PERSON_H
+
+#include "buf.h"
+#include "start.h"
+
+/* 1 when both stdin and stdout are a terminal. */
+int person_is_there(void);
+
+/* Print TEXT on stdout, every byte that is neither printable ASCII nor a line feed as \xNN; with a pager when a person
+ * is there. ENVP is the person's (started.person), for the pager alone. */
+int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err);
+
+/* When a person is there: ask for the first 8 digits of the SHA-256 of TEXT, so that a key press too many signs
+ * nothing. 0 when they were typed, or nobody is there to type; else "not_signed" (1). */
+int person_confirm(const char *text, size_t len, struct sbx_error *err);
+
+/* Have ssh-keygen sign TEXT with KEY (a private key file, or the public key of one in an agent; NULL: the first of
+ * ~/.ssh/id_ed25519_sk, id_ecdsa_sk, id_ed25519), with a person's ENVP, in a directory of its own that is removed
+ * again. The armor goes to SIGNATURE. Text that is not printable ASCII is not signed: "unprintable" (76). "no_key"
+ * (66), "not_signed" (1: ssh-keygen failed). */
+int person_sign(const char *text, size_t len, const char *key, const char *const *envp, struct buf *signature,
+		struct sbx_error *err);
+
+/* 1 when WORDS (COUNT > 0) are a command: list, show ID, sign ID, deny ID [REASON...]. Then do it: through the desk
+ * that the settings name (by default the sbx-approve beside this program), as the person of STARTED. What is done is
+ * said on stderr, texts and lists go to stdout. */
+int person_is_command(char **words, int count);
+int person_command(const struct started *started, char **words, int count, const char *key, struct sbx_error *err);
+
+#endif

@@ -1,0 +1,317 @@
+/* Kept plans: sealed, found, dropped. */
+#include "plan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "io.h"
+#include "wire.h"
+
+#define SEAL_FILE "seal.json"
+#define PLAN_FILE "plan.bin"
+#define TREE_FILE "tree"
+#define FINDINGS_FILE "findings.json"
+#define HALF_MADE ".new-" /* prefix of a directory that is not whole yet */
+
+static const int64_t half_made_age_s = 15 * 60; /* no call keeps a plan for this long */
+static const size_t findings_max = (size_t)16 << 20;
+
+static int invalid(const char *what, struct sbx_error *err)
+{
+	sbx_fail(err, SBX_DENIED, "plan_seal_invalid", "%s", what);
+	return sbx_hint(err, "make a new plan");
+}
+
+/* The canonical bytes of SEAL, their digest, and the MAC over them. */
+static int seal_of(const struct secret *key, const char *installation, jv seal, struct buf *canonical, char sha256[DIGEST_HEX_SIZE],
+		   unsigned char mac[DIGEST_SIZE], struct sbx_error *err)
+{
+	auto_buf covered = BUF_INIT(2 * LIMIT_CALL);
+
+	if (json_write(seal, canonical, err) < 0)
+		return -1;
+	if (wire_put_str(&covered, "sbx-plan/1", err) < 0 || wire_put_str(&covered, installation, err) < 0 ||
+	    wire_put_bytes(&covered, buf_str(canonical), canonical->len, err) < 0)
+		return -1;
+	digest_hmac(key, covered.data, covered.len, mac);
+	digest_sha256_hex(buf_str(canonical), canonical->len, sha256);
+	return 0;
+}
+
+/* The seal as it is kept: the caller's members, ours, and times where there are none. */
+static jv complete_seal(const struct state *state, jv seal, const char *id)
+{
+	char now[CLOCK_RFC3339_SIZE], later[CLOCK_RFC3339_SIZE];
+	int64_t made_at = clock_seconds();
+
+	clock_format(made_at, now);
+	clock_format(made_at + PLAN_TTL_S, later);
+	jv whole = json_set_str(json_set_str(jv_copy(seal), "id", id), "installation", state->installation);
+	if (json_str(whole, "created_at") == NULL)
+		whole = json_set_str(whole, "created_at", now);
+	if (json_str(whole, "expires_at") == NULL)
+		whole = json_set_str(whole, "expires_at", later);
+	return whole;
+}
+
+static int put_seal(int dir_fd, const struct secret *key, const struct state *state, jv whole, char seal_sha256[DIGEST_HEX_SIZE],
+		    struct sbx_error *err)
+{
+	auto_buf canonical = BUF_INIT(LIMIT_CALL);
+	auto_buf text = BUF_INIT(LIMIT_CALL);
+	unsigned char mac[DIGEST_SIZE];
+	char hex[DIGEST_HEX_SIZE];
+
+	if (seal_of(key, state->installation, whole, &canonical, seal_sha256, mac, err) < 0)
+		return -1;
+	digest_to_hex(mac, sizeof mac, hex);
+	auto_jv file = json_set_str(json_set(jv_object(), "seal", jv_copy(whole)), "mac", hex);
+	if (json_write(file, &text, err) < 0)
+		return -1;
+	return io_create_file(dir_fd, SEAL_FILE, buf_str(&text), text.len, err);
+}
+
+/* Copy what FROM holds to NAME, and see that the copy is what the seal says. */
+static int put_copy(int dir_fd, const char *name, int from, uint64_t max, const char *sha256, struct sbx_error *err)
+{
+	char found[DIGEST_HEX_SIZE];
+	auto_fd to = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (to < 0)
+		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot create %s", name);
+	if (lseek(from, 0, SEEK_SET) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read %s", name);
+	if (io_copy(from, to, max, NULL, err) < 0 || digest_fd_hex(to, max, found, NULL, err) < 0)
+		return -1;
+	if (fsync(to) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot sync %s", name);
+	if (sha256 == NULL || strcmp(found, sha256) != 0)
+		return sbx_fail(err, SBX_BUG, "plan_mismatch", "%s is not what was to be sealed", name);
+	return 0;
+}
+
+static int put_findings(int dir_fd, jv findings, const char *sha256, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(findings_max);
+	char found[DIGEST_HEX_SIZE];
+
+	if (json_write(findings, &text, err) < 0)
+		return -1;
+	digest_sha256_hex(buf_str(&text), text.len, found);
+	if (sha256 == NULL || strcmp(found, sha256) != 0)
+		return sbx_fail(err, SBX_BUG, "plan_mismatch", "the findings are not those that were to be sealed");
+	return io_create_file(dir_fd, FINDINGS_FILE, buf_str(&text), text.len, err);
+}
+
+static int fill_directory(int plans, const char *name, const struct secret *key, const struct state *state, jv whole, int plan_fd, int tree_fd,
+			  jv findings, char seal_sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
+{
+	auto_fd dir = io_open_dir(plans, name, IO_CREATE, err);
+
+	if (dir < 0 || put_copy(dir, PLAN_FILE, plan_fd, LIMIT_ARTIFACT, json_str(whole, "plan_sha256"), err) < 0 ||
+	    put_copy(dir, TREE_FILE, tree_fd, LIMIT_TREE_BYTES, json_str(whole, "tree_sha256"), err) < 0 ||
+	    put_findings(dir, findings, json_str(whole, "findings_sha256"), err) < 0)
+		return -1;
+	return put_seal(dir, key, state, whole, seal_sha256, err);
+}
+
+int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv findings, char id[STATE_ID_SIZE],
+	      char seal_sha256[65], struct sbx_error *err)
+{
+	auto_fd plans = state_dir(state, "plans", err);
+	char half_made[sizeof HALF_MADE + STATE_ID_SIZE];
+	struct sbx_error ignored = SBX_ERROR_INIT;
+
+	if (plans < 0)
+		return -1;
+	io_random_hex(id, (STATE_ID_SIZE - 1) / 2);
+	snprintf(half_made, sizeof half_made, HALF_MADE "%s", id);
+	auto_jv whole = complete_seal(state, seal, id);
+	int result = fill_directory(plans, half_made, key, state, whole, plan_fd, tree_fd, findings, seal_sha256, err);
+	if (result == 0 && renameat(plans, half_made, plans, id) < 0)
+		result = sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot keep the plan");
+	if (result == 0 && fsync(plans) < 0)
+		result = sbx_fail_errno(err, SBX_IO, "io_error", "cannot sync the directory of kept plans");
+	if (result < 0)
+		io_remove_tree(plans, half_made, &ignored);
+	return result;
+}
+
+/* The directory of plan ID; "plan_unknown" when there is none. */
+static int plan_dir(const struct state *state, const char *id, struct sbx_error *err)
+{
+	auto_fd plans = state_dir(state, "plans", err);
+
+	if (plans < 0)
+		return -1;
+	int fd = state_is_id(id) ? openat(plans, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	if (fd < 0) {
+		sbx_fail(err, SBX_DENIED, "plan_unknown", "there is no plan of this id");
+		return sbx_hint(err, "a plan is gone when it was applied, denied or has expired: make a new one");
+	}
+	return fd;
+}
+
+/* The seal in FILE, if it is whole and ours. */
+static int check_seal(const struct state *state, const struct secret *key, const char *id, jv file, char seal_sha256[65],
+		      struct sbx_error *err)
+{
+	static const char damaged[] = "the seal of this plan does not verify";
+	unsigned char expected[DIGEST_SIZE], found[DIGEST_SIZE];
+	auto_buf canonical = BUF_INIT(LIMIT_CALL);
+	auto_jv seal = json_object(file, "seal");
+	const char *mac = json_str(file, "mac");
+
+	if (!jv_is_valid(seal) || mac == NULL || digest_from_hex(mac, found, sizeof found) < 0)
+		return invalid(damaged, err);
+	if (seal_of(key, state->installation, seal, &canonical, seal_sha256, expected, err) < 0)
+		return -1;
+	if (!digest_equal(expected, found, sizeof found))
+		return invalid(damaged, err);
+	const char *sealed_id = json_str(seal, "id"), *installation = json_str(seal, "installation");
+	/* A good seal under another name is another plan's. */
+	if (sealed_id == NULL || strcmp(sealed_id, id) != 0 || installation == NULL || strcmp(installation, state->installation) != 0)
+		return invalid("the seal of this plan belongs to another plan", err);
+	return 0;
+}
+
+static int check_expiry(jv seal, struct sbx_error *err)
+{
+	const char *text = json_str(seal, "expires_at");
+	int64_t expires_at;
+
+	if (text == NULL || clock_parse(text, &expires_at) < 0)
+		return invalid("the seal of this plan names no end", err);
+	if (clock_seconds() < expires_at)
+		return 0;
+	sbx_fail(err, SBX_DENIED, "plan_expired", "this plan has expired");
+	return sbx_hint(err, "make a new plan");
+}
+
+int plan_find(const struct state *state, const struct secret *key, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err)
+{
+	struct sbx_error unread = SBX_ERROR_INIT;
+	auto_fd dir = plan_dir(state, id, err);
+	auto_free char *text = NULL;
+	auto_jv file = jv_invalid();
+	size_t len;
+
+	if (dir < 0)
+		return -1;
+	if (io_read_file(dir, SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &unread) < 0 ||
+	    json_parse(text, len, LIMIT_CALL, &file, &unread) < 0) {
+		if (unread.class == SBX_IO || unread.class == SBX_OS)
+			return *err = unread, -1;
+		return invalid("the seal of this plan cannot be read", err);
+	}
+	if (check_seal(state, key, id, file, seal_sha256, err) < 0)
+		return -1;
+	auto_jv found = json_object(file, "seal");
+	if (check_expiry(found, err) < 0)
+		return -1;
+	*seal = take_jv(&found);
+	return 0;
+}
+
+/* The file NAME of the plan as a sealed memfd whose digest is SHA256. */
+static int open_sealed(const struct state *state, jv seal, const char *name, uint64_t max, const char *sha256, uint64_t *size,
+		       struct sbx_error *err)
+{
+	const char *id = json_str(seal, "id");
+	char found[DIGEST_HEX_SIZE];
+	auto_fd dir = plan_dir(state, id, err);
+
+	if (dir < 0)
+		return -1;
+	auto_fd from = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+	if (from < 0)
+		return errno == ENOENT ? invalid("a file of this plan is missing", err)
+				       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot open %s of a plan", name);
+	auto_fd copy = io_memfd("sbx-plan", err);
+	if (copy < 0 || io_copy(from, copy, max, NULL, err) < 0 || io_seal(copy, err) < 0 ||
+	    digest_fd_hex(copy, max, found, size, err) < 0)
+		return -1;
+	if (sha256 == NULL || strcmp(found, sha256) != 0)
+		return invalid("a file of this plan is not the one that was sealed", err);
+	return take_fd(&copy);
+}
+
+int plan_open_file(const struct state *state, jv seal, int *plan_fd, struct sbx_error *err)
+{
+	*plan_fd = open_sealed(state, seal, PLAN_FILE, LIMIT_ARTIFACT, json_str(seal, "plan_sha256"), NULL, err);
+	return *plan_fd < 0 ? -1 : 0;
+}
+
+int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err)
+{
+	*tree_fd = open_sealed(state, seal, TREE_FILE, LIMIT_TREE_BYTES, json_str(seal, "tree_sha256"), size, err);
+	return *tree_fd < 0 ? -1 : 0;
+}
+
+int plan_findings(const struct state *state, jv seal, jv *findings, struct sbx_error *err)
+{
+	auto_fd copy = open_sealed(state, seal, FINDINGS_FILE, findings_max, json_str(seal, "findings_sha256"), NULL, err);
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (copy < 0 || io_read_all(copy, findings_max, &text, &len, err) < 0)
+		return -1;
+	return json_parse(text, len, findings_max, findings, err);
+}
+
+int plan_drop(const struct state *state, const char *id, struct sbx_error *err)
+{
+	auto_fd plans = state_dir(state, "plans", err);
+
+	if (plans < 0)
+		return -1;
+	return state_is_id(id) ? io_remove_tree(plans, id, err) : 0;
+}
+
+/* What is certain without the key: the time that the seal's file says, or that there is no seal in an old directory. A forged time costs its
+ * forger a plan. */
+static int is_over(int plans, const char *name)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	auto_free char *text = NULL;
+	auto_jv file = jv_invalid();
+	int64_t expires_at;
+	struct stat st;
+	size_t len;
+	auto_fd dir = openat(plans, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return 0;
+	if (strncmp(name, HALF_MADE, strlen(HALF_MADE)) == 0)
+		return clock_seconds() - st.st_mtim.tv_sec > half_made_age_s;
+	if (!state_is_id(name) || io_read_file(dir, SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
+	    json_parse(text, len, LIMIT_CALL, &file, &ignored) < 0)
+		return 0;
+	auto_jv seal = json_object(file, "seal");
+	const char *until = json_str(seal, "expires_at");
+	return until != NULL && clock_parse(until, &expires_at) == 0 && clock_seconds() >= expires_at;
+}
+
+int plan_drop_expired(const struct state *state, struct sbx_error *err)
+{
+	auto_fd plans = state_dir(state, "plans", err);
+	int listed = plans < 0 ? -1 : openat(plans, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = listed < 0 ? NULL : fdopendir(listed);
+	int result = 0;
+
+	if (dir == NULL) {
+		base_close_fd(&listed);
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept plans");
+	}
+	for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;)
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && is_over(plans, entry->d_name))
+			result = io_remove_tree(plans, entry->d_name, err);
+	closedir(dir);
+	return result;
+}

@@ -1,0 +1,246 @@
+/* The configuration part of the first pass. */
+#include "plan_config.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+enum { ADDRESS_MAX = 1 << 20 }; /* bytes of an address with its modules: a for_each key is the longest part of one */
+
+struct config_pass {
+	struct plan_scan *s;
+	struct plan_survey *survey;
+	struct buf module; /* "module.a.module.b.", of the module being read */
+};
+
+/* An expression: an object with "references", or with "constant_value", or neither; or the block or blocks below an argument. Its first token was
+ * read; NAMES hashes the names on the way to it. 1 when something in it refers to something. */
+static int read_expression(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err);
+
+static int read_expression_member(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+
+	/* A constant is the author's own data, whatever it looks like. */
+	if (plan_is(s, "constant_value"))
+		return plan_skip(s, err);
+	int references = plan_is(s, "references");
+	uint64_t below = plan_hash(s, names);
+	if (plan_next(s, err) < 0)
+		return -1;
+	if (!references || s->token != JSON_ARRAY_OPEN)
+		return read_expression(pass, config, below, err);
+	if (plan_set_add(&pass->survey->referring, plan_survey_argument(s->seed, config, names), err) < 0 || plan_skip_rest(s, err) < 0)
+		return -1;
+	return 1;
+}
+
+static int read_expression(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int array = s->token == JSON_ARRAY_OPEN, refers = 0, more;
+
+	if (!array && s->token != JSON_OBJECT_OPEN)
+		return 0;
+	while ((more = array ? plan_element(s, err) : plan_key(s, err)) == 1) {
+		int inner = array ? read_expression(pass, config, names, err) : read_expression_member(pass, config, names, err);
+		if (inner < 0)
+			return -1;
+		refers |= inner;
+	}
+	if (more < 0)
+		return -1;
+	if (refers && plan_set_add(&pass->survey->above_referring, plan_survey_argument(s->seed, config, names), err) < 0)
+		return -1;
+	return refers;
+}
+
+/* Provisioners: an array; 1 when there is one in it. */
+static int read_provisioners(struct plan_scan *s, struct sbx_error *err)
+{
+	int element, some = 0;
+
+	if (plan_expect(s, JSON_ARRAY_OPEN, "provisioners that are no array", err) < 0)
+		return -1;
+	while ((element = plan_element(s, err)) == 1) {
+		some = 1;
+		if (plan_skip_rest(s, err) < 0)
+			return -1;
+	}
+	return element < 0 ? -1 : some;
+}
+
+/* The address of a resource within its module, as the hash of its whole address. */
+static int read_address(struct config_pass *pass, uint64_t *config, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	size_t module_len = pass->module.len;
+
+	if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 || buf_add(&pass->module, s->text, s->len, err) < 0)
+		return -1;
+	*config = key_hash(s->seed, PLAN_HASH_CONFIG, buf_str(&pass->module), pass->module.len);
+	pass->module.len = module_len;
+	return 0;
+}
+
+/* One resource; its { was read. Terraform writes the address first; one that comes later is refused rather than guessed. */
+static int read_resource(struct config_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	uint64_t config = 0;
+	int key, result = 0;
+
+	while ((key = plan_key(s, err)) == 1) {
+		int provisioners = plan_is(s, "provisioners"), expressions = plan_is(s, "expressions");
+		if ((provisioners || expressions) && config == 0)
+			return plan_refuse(s, "plan_malformed", "a resource whose address does not come first", err);
+		if (plan_is(s, "address"))
+			result = read_address(pass, &config, err);
+		else if (provisioners)
+			result = read_provisioners(s, err);
+		else if (expressions)
+			result = plan_next(s, err) < 0 ? -1 : read_expression(pass, config, PLAN_HASH_PATH, err);
+		else
+			result = plan_skip(s, err);
+		if (result < 0 || (provisioners && result == 1 && plan_set_add(&pass->survey->provisioned, config, err) < 0))
+			return -1;
+	}
+	return key;
+}
+
+/* Outputs of the root module; right behind the key. */
+static int read_outputs(struct config_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int output, key = 0, sensitive;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "outputs that are no object", err) < 0)
+		return -1;
+	while ((output = plan_key(s, err)) == 1) {
+		uint64_t name = plan_hash(s, PLAN_HASH_OUTPUT);
+		if (plan_expect(s, JSON_OBJECT_OPEN, "an output that is no object", err) < 0)
+			return -1;
+		while ((key = plan_key(s, err)) == 1) {
+			sensitive = 0;
+			if ((plan_is(s, "sensitive") ? plan_bool(s, &sensitive, "a sensitive that is no truth value", err) : plan_skip(s, err)) < 0 ||
+			    (sensitive && plan_set_add(&pass->survey->sensitive_outputs, name, err) < 0))
+				return -1;
+		}
+		if (key < 0)
+			return -1;
+	}
+	return output;
+}
+
+static int read_module(struct config_pass *pass, struct sbx_error *err);
+
+/* Calls of modules; right behind the key. */
+static int read_calls(struct config_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	size_t module_len = pass->module.len;
+	int call, key = 0;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "module calls that are no object", err) < 0)
+		return -1;
+	while ((call = plan_key(s, err)) == 1) {
+		if (buf_add_str(&pass->module, "module.", err) < 0 || buf_add(&pass->module, s->text, s->len, err) < 0 ||
+		    buf_add_str(&pass->module, ".", err) < 0 || plan_expect(s, JSON_OBJECT_OPEN, "a module call that is no object", err) < 0)
+			return -1;
+		while ((key = plan_key(s, err)) == 1) {
+			int module = plan_is(s, "module");
+			if ((module ? plan_expect(s, JSON_OBJECT_OPEN, "a module that is no object", err) : plan_skip(s, err)) < 0 ||
+			    (module && read_module(pass, err) < 0))
+				return -1;
+		}
+		if (key < 0)
+			return -1;
+		pass->module.len = module_len;
+	}
+	return call;
+}
+
+static int read_resources(struct config_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int element;
+
+	if (plan_expect(s, JSON_ARRAY_OPEN, "resources that are no array", err) < 0)
+		return -1;
+	while ((element = plan_element(s, err)) == 1) {
+		if (s->token != JSON_OBJECT_OPEN)
+			return plan_refuse(s, "plan_kind", "a resource that is no object", err);
+		if (read_resource(pass, err) < 0)
+			return -1;
+	}
+	return element;
+}
+
+/* Its { was read. Recursion is bounded by the depth of the text. */
+static int read_module(struct config_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key, result;
+
+	while ((key = plan_key(s, err)) == 1) {
+		if (plan_is(s, "resources"))
+			result = read_resources(pass, err);
+		else if (plan_is(s, "module_calls"))
+			result = read_calls(pass, err);
+		else if (plan_is(s, "outputs") && pass->module.len == 0)
+			result = read_outputs(pass, err);
+		else
+			result = plan_skip(s, err);
+		if (result < 0)
+			return -1;
+	}
+	return key;
+}
+
+int plan_config_read(struct plan_scan *s, struct plan_survey *survey, struct sbx_error *err)
+{
+	struct config_pass pass = {.s = s, .survey = survey, .module = BUF_INIT(ADDRESS_MAX)};
+	int key, result = 0;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "a configuration that is no object", err) < 0)
+		return -1;
+	while (result >= 0 && (key = plan_key(s, err)) == 1) {
+		if (!plan_is(s, "root_module"))
+			result = plan_skip(s, err);
+		else if (plan_expect(s, JSON_OBJECT_OPEN, "a root module that is no object", err) < 0)
+			result = -1;
+		else
+			result = read_module(&pass, err);
+	}
+	buf_clear(&pass.module);
+	return result < 0 ? -1 : key;
+}
+
+/* The length of the index that begins at TEXT ("[0]", "[\"a]\"]"), at most LEN. */
+static size_t index_length(const char *text, size_t len)
+{
+	size_t i = 1;
+
+	if (i < len && text[i] == '"') {
+		for (i++; i < len && text[i] != '"'; i++)
+			i += text[i] == '\\';
+	}
+	while (i < len && text[i] != ']')
+		i++;
+	return i < len ? i + 1 : len;
+}
+
+uint64_t plan_config_hash(const struct key_seed *seed, const char *address, size_t len, struct buf *scratch, struct sbx_error *err)
+{
+	buf_reset(scratch);
+	for (size_t i = 0; i < len;) {
+		if (address[i] == '[') {
+			i += index_length(address + i, len - i);
+			continue;
+		}
+		if (buf_add(scratch, address + i, 1, err) < 0)
+			return 0;
+		i++;
+	}
+	return key_hash(seed, PLAN_HASH_CONFIG, buf_str(scratch), scratch->len);
+}

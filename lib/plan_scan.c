@@ -1,0 +1,164 @@
+/* Cursor over the tokens of a plan; sets and lists of hashes. */
+#include "plan_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int plan_refuse(const struct plan_scan *s, const char *code, const char *what, struct sbx_error *err)
+{
+	unsigned line, column;
+
+	json_lex_place(s->lex, &line, &column);
+	return sbx_fail(err, SBX_BAD_REQUEST, code, "%s at %u:%u", what, line, column);
+}
+
+int plan_next(struct plan_scan *s, struct sbx_error *err)
+{
+	return json_lex_next(s->lex, &s->token, &s->text, &s->len, err);
+}
+
+int plan_expect(struct plan_scan *s, enum json_token expected, const char *what, struct sbx_error *err)
+{
+	if (plan_next(s, err) < 0)
+		return -1;
+	return s->token == expected ? 0 : plan_refuse(s, "plan_kind", what, err);
+}
+
+int plan_key(struct plan_scan *s, struct sbx_error *err)
+{
+	if (plan_next(s, err) < 0)
+		return -1;
+	return s->token == JSON_KEY;
+}
+
+int plan_element(struct plan_scan *s, struct sbx_error *err)
+{
+	if (plan_next(s, err) < 0)
+		return -1;
+	return s->token != JSON_ARRAY_CLOSE;
+}
+
+int plan_is(const struct plan_scan *s, const char *name)
+{
+	return strlen(name) == s->len && memcmp(name, s->text, s->len) == 0;
+}
+
+int plan_name(const struct plan_scan *s, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (plan_is(s, names[i]))
+			return (int)i;
+	return -1;
+}
+
+int plan_skip(struct plan_scan *s, struct sbx_error *err)
+{
+	return json_lex_skip_value(s->lex, err);
+}
+
+int plan_skip_rest(struct plan_scan *s, struct sbx_error *err)
+{
+	if (s->token != JSON_OBJECT_OPEN && s->token != JSON_ARRAY_OPEN)
+		return 0;
+	unsigned depth = json_lex_depth(s->lex);
+	while (json_lex_depth(s->lex) >= depth)
+		if (plan_next(s, err) < 0)
+			return -1;
+	return 0;
+}
+
+int plan_string(struct plan_scan *s, struct buf *out, const char *what, struct sbx_error *err)
+{
+	if (plan_expect(s, JSON_STRING, what, err) < 0)
+		return -1;
+	buf_reset(out);
+	return buf_add(out, s->text, s->len, err);
+}
+
+int plan_bool(struct plan_scan *s, int *out, const char *what, struct sbx_error *err)
+{
+	if (plan_next(s, err) < 0)
+		return -1;
+	if (s->token != JSON_TRUE && s->token != JSON_FALSE)
+		return plan_refuse(s, "plan_kind", what, err);
+	*out = s->token == JSON_TRUE;
+	return 0;
+}
+
+uint64_t plan_hash(const struct plan_scan *s, uint64_t start)
+{
+	return key_hash(s->seed, start, s->text, s->len);
+}
+
+int plan_list_add(struct plan_list *list, uint64_t item, struct sbx_error *err)
+{
+	if (list->count == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 64;
+		uint64_t *grown = realloc(list->items, cap * sizeof *grown);
+		if (grown == NULL)
+			return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+		list->items = grown;
+		list->cap = cap;
+	}
+	list->items[list->count++] = item;
+	return 0;
+}
+
+int plan_list_has(const struct plan_list *list, uint64_t item)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (list->items[i] == item)
+			return 1;
+	return 0;
+}
+
+void plan_list_clear(struct plan_list *list)
+{
+	free(list->items);
+	*list = (struct plan_list){.items = NULL};
+}
+
+static size_t slot_of(const struct plan_set *set, uint64_t hash)
+{
+	size_t mask = set->size - 1, i = hash & mask;
+
+	while (set->slots[i] != 0 && set->slots[i] != hash)
+		i = (i + 1) & mask;
+	return i;
+}
+
+static int grow(struct plan_set *set, struct sbx_error *err)
+{
+	struct plan_set larger = {.size = set->size ? set->size * 2 : 256, .count = set->count};
+
+	larger.slots = calloc(larger.size, sizeof *larger.slots);
+	if (larger.slots == NULL)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	for (size_t i = 0; i < set->size; i++)
+		if (set->slots[i] != 0)
+			larger.slots[slot_of(&larger, set->slots[i])] = set->slots[i];
+	free(set->slots);
+	*set = larger;
+	return 0;
+}
+
+int plan_set_add(struct plan_set *set, uint64_t hash, struct sbx_error *err)
+{
+	if (set->count >= set->size / 2 && grow(set, err) < 0)
+		return -1;
+	size_t slot = slot_of(set, hash);
+	set->count += set->slots[slot] == 0;
+	set->slots[slot] = hash;
+	return 0;
+}
+
+int plan_set_has(const struct plan_set *set, uint64_t hash)
+{
+	return set->size > 0 && set->slots[slot_of(set, hash)] == hash;
+}
+
+void plan_set_clear(struct plan_set *set)
+{
+	free(set->slots);
+	*set = (struct plan_set){.slots = NULL};
+}

@@ -1,0 +1,61 @@
+/* What the two passes of plan_read.c share: a cursor over the tokens of a plan that refuses wrong kinds with a place, and sets and lists of
+ * hashes, so that memory grows by 8 bytes for an address and not by the address. */
+#ifndef SBX_PLAN_SCAN_H
+#define SBX_PLAN_SCAN_H
+
+#include "buf.h"
+#include "json_lex.h"
+#include "key_hash.h"
+
+struct plan_scan {
+	struct json_lex *lex;	     /* borrowed */
+	const struct key_seed *seed; /* borrowed: the same in both passes */
+	enum json_token token;	     /* the last one, with its text as json_lex_next says */
+	const char *text;
+	size_t len;
+};
+
+/* Fill ERR with CODE (65) and "WHAT at LINE:COLUMN" of the last token; -1. */
+int plan_refuse(const struct plan_scan *s, const char *code, const char *what, struct sbx_error *err);
+
+/* The next token; and the next one, which must be EXPECTED, else "plan_kind": WHAT names what was read. */
+int plan_next(struct plan_scan *s, struct sbx_error *err);
+int plan_expect(struct plan_scan *s, enum json_token expected, const char *what, struct sbx_error *err);
+
+/* Inside an object: 1 when a key was read, 0 at its end. Inside an array: 1 when the first token of an element was read, 0 at its end. */
+int plan_key(struct plan_scan *s, struct sbx_error *err);
+int plan_element(struct plan_scan *s, struct sbx_error *err);
+
+/* 1 when the text of the last token is exactly NAME; and its place among COUNT names, or -1. */
+int plan_is(const struct plan_scan *s, const char *name);
+int plan_name(const struct plan_scan *s, const char *const *names, size_t count);
+
+/* Right behind a key: pass its value over; or read it as text into OUT (made empty first), or as a truth value. */
+int plan_skip(struct plan_scan *s, struct sbx_error *err);
+int plan_string(struct plan_scan *s, struct buf *out, const char *what, struct sbx_error *err);
+int plan_bool(struct plan_scan *s, int *out, const char *what, struct sbx_error *err);
+
+/* The last token began a value: pass over what is left of it (nothing for a scalar). */
+int plan_skip_rest(struct plan_scan *s, struct sbx_error *err);
+
+/* Hash of the text of the last token behind START. */
+uint64_t plan_hash(const struct plan_scan *s, uint64_t start);
+
+/* A list that grows; and a set. Zeroed is empty. Hashes are never 0. "no_memory" (71). */
+struct plan_list {
+	uint64_t *items; /* owned */
+	size_t count, cap;
+};
+int plan_list_add(struct plan_list *list, uint64_t item, struct sbx_error *err);
+int plan_list_has(const struct plan_list *list, uint64_t item); /* in linear time */
+void plan_list_clear(struct plan_list *list);
+
+struct plan_set {
+	uint64_t *slots; /* owned; 0 is free */
+	size_t size, count;
+};
+int plan_set_add(struct plan_set *set, uint64_t hash, struct sbx_error *err);
+int plan_set_has(const struct plan_set *set, uint64_t hash);
+void plan_set_clear(struct plan_set *set);
+
+#endif

@@ -1,0 +1,333 @@
+/* The first pass: version, members, kinds; and the sets that the second pass asks. */
+#include "plan_survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "limits.h"
+#include "plan_config.h"
+
+/* A managed object of planned_values or prior_state, until the whole of resource_changes is known. */
+struct object {
+	uint64_t address;
+	unsigned line, column;
+};
+
+struct objects {
+	struct object *items; /* owned */
+	size_t count, cap;
+};
+
+struct first_pass {
+	struct plan_scan *s;
+	struct plan_survey *survey;
+	struct objects planned, prior;
+	unsigned seen; /* bits of enum top */
+};
+
+enum top {
+	TOP_FORMAT_VERSION,
+	TOP_TERRAFORM_VERSION,
+	TOP_ERRORED,
+	TOP_COMPLETE,
+	TOP_APPLYABLE,
+	TOP_PLANNED_VALUES,
+	TOP_PRIOR_STATE,
+	TOP_RESOURCE_CHANGES,
+	TOP_DEFERRED_CHANGES,
+	TOP_CONFIGURATION,
+	TOP_VALUES,
+};
+static const char *const top_names[] = {
+	"format_version",   "terraform_version", "errored",	     "complete",      "applyable", "planned_values", "prior_state",
+	"resource_changes", "deferred_changes",	 "configuration", "values",
+};
+
+static int add_object(struct objects *objects, const struct plan_scan *s, uint64_t address, struct sbx_error *err)
+{
+	if (objects->count == objects->cap) {
+		size_t cap = objects->cap ? objects->cap * 2 : 64;
+		struct object *grown = realloc(objects->items, cap * sizeof *grown);
+		if (grown == NULL)
+			return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+		objects->items = grown;
+		objects->cap = cap;
+	}
+	struct object *object = &objects->items[objects->count++];
+	object->address = address;
+	json_lex_place(s->lex, &object->line, &object->column);
+	return 0;
+}
+
+/* One resource of a state or of planned values; its { was read. What is no data source counts as managed. */
+static int read_object(struct first_pass *pass, struct objects *objects, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	uint64_t address = 0;
+	int key, data = 0;
+
+	while ((key = plan_key(s, err)) == 1) {
+		int is_address = plan_is(s, "address"), is_mode = plan_is(s, "mode");
+		if (!is_address && !is_mode) {
+			if (plan_skip(s, err) < 0)
+				return -1;
+			continue;
+		}
+		if (plan_expect(s, JSON_STRING, "an address or mode that is no string", err) < 0)
+			return -1;
+		if (is_address)
+			address = plan_hash(s, PLAN_HASH_ADDRESS);
+		else
+			data = plan_is(s, "data");
+	}
+	if (key < 0 || data)
+		return key;
+	if (address == 0)
+		return plan_refuse(s, "plan_malformed", "an object without an address", err);
+	return add_object(objects, s, address, err);
+}
+
+/* A module of a state or of planned values; its { was read. Recursion is bounded by the depth of the text. */
+static int read_module(struct first_pass *pass, struct objects *objects, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key, element = 0;
+
+	while ((key = plan_key(s, err)) == 1) {
+		int resources = plan_is(s, "resources");
+		if (!resources && !plan_is(s, "child_modules")) {
+			if (plan_skip(s, err) < 0)
+				return -1;
+			continue;
+		}
+		if (plan_expect(s, JSON_ARRAY_OPEN, "resources or modules that are no array", err) < 0)
+			return -1;
+		while ((element = plan_element(s, err)) == 1) {
+			if (s->token != JSON_OBJECT_OPEN)
+				return plan_refuse(s, "plan_kind", "a resource or module that is no object", err);
+			if ((resources ? read_object(pass, objects, err) : read_module(pass, objects, err)) < 0)
+				return -1;
+		}
+		if (element < 0)
+			return -1;
+	}
+	return key;
+}
+
+/* Values: an object with root_module, in planned_values itself and in prior_state.values. */
+static int read_values(struct first_pass *pass, struct objects *objects, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "values that are no object", err) < 0)
+		return -1;
+	while ((key = plan_key(s, err)) == 1) {
+		if (!plan_is(s, "root_module")) {
+			if (plan_skip(s, err) < 0)
+				return -1;
+			continue;
+		}
+		if (plan_expect(s, JSON_OBJECT_OPEN, "a root module that is no object", err) < 0 || read_module(pass, objects, err) < 0)
+			return -1;
+	}
+	return key;
+}
+
+static int read_prior_state(struct first_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "a prior_state that is no object", err) < 0)
+		return -1;
+	while ((key = plan_key(s, err)) == 1)
+		if ((plan_is(s, "values") ? read_values(pass, &pass->prior, err) : plan_skip(s, err)) < 0)
+			return -1;
+	return key;
+}
+
+/* The names in one change; its { was read. */
+static int list_change(struct first_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key, named = 0;
+
+	while ((key = plan_key(s, err)) == 1) {
+		int is_address = plan_is(s, "address");
+		if (!is_address && !plan_is(s, "previous_address")) {
+			if (plan_skip(s, err) < 0)
+				return -1;
+			continue;
+		}
+		if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 ||
+		    plan_set_add(&pass->survey->listed, plan_hash(s, PLAN_HASH_ADDRESS), err) < 0)
+			return -1;
+		named |= is_address;
+	}
+	if (key == 0 && !named)
+		return plan_refuse(s, "plan_malformed", "a change without an address", err);
+	return key;
+}
+
+/* A deferred change wraps one; its { was read. */
+static int list_deferred(struct first_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key;
+
+	while ((key = plan_key(s, err)) == 1) {
+		if (!plan_is(s, "resource_change")) {
+			if (plan_skip(s, err) < 0)
+				return -1;
+			continue;
+		}
+		if (plan_expect(s, JSON_OBJECT_OPEN, "a change that is no object", err) < 0 || list_change(pass, err) < 0)
+			return -1;
+	}
+	return key;
+}
+
+static int list_changes(struct first_pass *pass, int (*list)(struct first_pass *, struct sbx_error *), struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int element;
+
+	if (plan_expect(s, JSON_ARRAY_OPEN, "changes that are no array", err) < 0)
+		return -1;
+	while ((element = plan_element(s, err)) == 1) {
+		if (s->token != JSON_OBJECT_OPEN)
+			return plan_refuse(s, "plan_kind", "a change that is no object", err);
+		if (list(pass, err) < 0)
+			return -1;
+	}
+	return element;
+}
+
+/* "0.1", "0.2" and "1." with a number: a new minor version only adds members (Terraform's own rule); a new major one may mean anything. */
+static int known_version(const char *text, size_t len)
+{
+	if (len >= PLAN_VERSION_SIZE || strlen(text) != len)
+		return 0;
+	if (strcmp(text, "0.1") == 0 || strcmp(text, "0.2") == 0)
+		return 1;
+	return len > 2 && memcmp(text, "1.", 2) == 0 && strspn(text + 2, "0123456789") == len - 2;
+}
+
+static int read_versions(struct first_pass *pass, enum top top, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+
+	if (plan_expect(s, JSON_STRING, "a version that is no string", err) < 0)
+		return -1;
+	if (top == TOP_FORMAT_VERSION) {
+		if (!known_version(s->text, s->len)) {
+			plan_refuse(s, "plan_version", "a plan format of an unknown version", err);
+			return sbx_hint(err, "known are 0.1, 0.2 and 1.*");
+		}
+		memcpy(pass->survey->format_version, s->text, s->len + 1);
+	} else if (s->len < PLAN_TOOL_VERSION_SIZE && strlen(s->text) == s->len) {
+		memcpy(pass->survey->terraform_version, s->text, s->len + 1);
+	} else {
+		return plan_refuse(s, "plan_malformed", "a terraform_version that is too long", err);
+	}
+	return 0;
+}
+
+static int read_top(struct first_pass *pass, int top, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int ignored;
+
+	switch (top) {
+	case TOP_FORMAT_VERSION:
+	case TOP_TERRAFORM_VERSION:
+		return read_versions(pass, (enum top)top, err);
+	case TOP_ERRORED:
+		return plan_bool(s, &pass->survey->errored, "an errored that is no truth value", err);
+	case TOP_COMPLETE:
+		return plan_bool(s, &pass->survey->complete, "a complete that is no truth value", err);
+	case TOP_APPLYABLE:
+		return plan_bool(s, &ignored, "an applyable that is no truth value", err);
+	case TOP_PLANNED_VALUES:
+		return read_values(pass, &pass->planned, err);
+	case TOP_PRIOR_STATE:
+		return read_prior_state(pass, err);
+	case TOP_RESOURCE_CHANGES:
+		return list_changes(pass, list_change, err);
+	case TOP_DEFERRED_CHANGES:
+		return list_changes(pass, list_deferred, err);
+	case TOP_CONFIGURATION:
+		return plan_config_read(s, pass->survey, err);
+	default:
+		return plan_skip(s, err);
+	}
+}
+
+static int has(const struct first_pass *pass, enum top top)
+{
+	return (pass->seen >> top & 1) != 0;
+}
+
+/* The document is read; what it must have, and what its parts must say of each other. */
+static int check_whole(struct first_pass *pass, struct sbx_error *err)
+{
+	struct plan_survey *survey = pass->survey;
+
+	if (!has(pass, TOP_FORMAT_VERSION))
+		return sbx_fail(err, SBX_BAD_REQUEST, "plan_version", "the document names no plan format version");
+	if (has(pass, TOP_VALUES)) {
+		sbx_fail(err, SBX_BAD_REQUEST, "plan_is_state", "this is a state, not a plan");
+		return sbx_hint(err, "terraform show -json needs the name of a plan file");
+	}
+	if (!has(pass, TOP_PLANNED_VALUES) || !has(pass, TOP_CONFIGURATION))
+		return sbx_fail(err, SBX_BAD_REQUEST, "plan_member", "the document has no planned_values or no configuration");
+	for (size_t i = 0; i < pass->planned.count; i++) {
+		const struct object *object = &pass->planned.items[i];
+		if (!plan_set_has(&survey->listed, object->address))
+			return sbx_fail(err, SBX_BAD_REQUEST, "plan_unlisted", "a planned object that no change names at %u:%u", object->line,
+					object->column);
+	}
+	for (size_t i = 0; i < pass->prior.count; i++)
+		survey->unlisted += !plan_set_has(&survey->listed, pass->prior.items[i].address);
+	return 0;
+}
+
+static int read_document(struct first_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int key;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "a plan that is no object", err) < 0)
+		return -1;
+	while ((key = plan_key(s, err)) == 1) {
+		int top = plan_name(s, top_names, ARRAY_LEN(top_names));
+		if (top >= 0)
+			pass->seen |= 1u << top;
+		if (read_top(pass, top, err) < 0)
+			return -1;
+	}
+	if (key < 0 || plan_expect(s, JSON_END, "more than one value", err) < 0)
+		return -1;
+	return check_whole(pass, err);
+}
+
+int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx_error *err)
+{
+	struct first_pass pass = {.s = s, .survey = survey};
+
+	survey->complete = 1;
+	int result = read_document(&pass, err);
+	free(pass.planned.items);
+	free(pass.prior.items);
+	return result;
+}
+
+void plan_survey_clear(struct plan_survey *survey)
+{
+	plan_set_clear(&survey->listed);
+	plan_set_clear(&survey->provisioned);
+	plan_set_clear(&survey->referring);
+	plan_set_clear(&survey->above_referring);
+	plan_set_clear(&survey->sensitive_outputs);
+}

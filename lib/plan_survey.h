@@ -1,0 +1,39 @@
+/* The first pass over a plan: is it one (version, members, kinds), and what its parts say about each other, whatever their order: which objects
+ * resource_changes names, which resources run provisioners, which arguments refer to something, which outputs are declared sensitive. */
+#ifndef SBX_PLAN_SURVEY_H
+#define SBX_PLAN_SURVEY_H
+
+#include "plan_scan.h"
+
+#define PLAN_VERSION_SIZE 16
+#define PLAN_TOOL_VERSION_SIZE 64
+
+/* What a hash stands for goes in as its start, so that one kind of name cannot pass for another. */
+enum plan_hash_kind { PLAN_HASH_ADDRESS = 1, PLAN_HASH_CONFIG = 2, PLAN_HASH_OUTPUT = 3, PLAN_HASH_PATH = 4 };
+
+struct plan_survey {
+	char format_version[PLAN_VERSION_SIZE];
+	char terraform_version[PLAN_TOOL_VERSION_SIZE]; /* "" when the plan does not say */
+	int errored;
+	int complete;			   /* 1 also when the plan does not say (before Terraform 1.8, and OpenTofu) */
+	uint64_t unlisted;		   /* managed objects of prior_state that no change names */
+	struct plan_set listed;		   /* addresses (and previous ones) that a change or a deferred change names */
+	struct plan_set provisioned;	   /* configuration addresses with a provisioner */
+	struct plan_set referring;	   /* plan_survey_argument of each argument that refers to something */
+	struct plan_set above_referring;   /* and of each block that has such an argument in it */
+	struct plan_set sensitive_outputs; /* names */
+};
+
+/* Read the whole of S, which must be at its beginning, into SURVEY (zeroed; it owns its sets afterwards, also on failure). Refusals (65): "json_*",
+ * "plan_kind", "plan_version" (none, or one that is not known), "plan_is_state" (a state dump), "plan_member" (planned_values or configuration is
+ * missing), "plan_unlisted" (planned_values has an object that resource_changes does not name), "plan_malformed" (a change without an address). */
+int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx_error *err);
+void plan_survey_clear(struct plan_survey *survey);
+
+/* The argument of configuration address CONFIG whose names hash to NAMES: the first name behind PLAN_HASH_PATH, each next one behind that. */
+static inline uint64_t plan_survey_argument(const struct key_seed *seed, uint64_t config, uint64_t names)
+{
+	return key_hash(seed, config, (const char *)&names, sizeof names);
+}
+
+#endif

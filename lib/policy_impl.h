@@ -1,0 +1,133 @@
+/* What the policy_*.c files share with each other. */
+#ifndef SBX_POLICY_IMPL_H
+#define SBX_POLICY_IMPL_H
+
+#include "policy.h"
+#include "policy_schema.h"
+
+/* --- policy_types.c, policy_describe.c: types of parameters --- */
+
+enum {
+	PARAM_LABEL_MAX = 63,	   /* RFC 1123 */
+	PARAM_SUBDOMAIN_MAX = 253, /* RFC 1123 */
+	PARAM_PATTERN_MAX = 512,   /* regcomp's tables grow with the pattern */
+};
+
+enum param_type {
+	PARAM_STRING,
+	PARAM_INTEGER,
+	PARAM_BOOLEAN,
+	PARAM_DIRECTORY,
+	PARAM_PLAN,
+	PARAM_DNS_LABEL,
+	PARAM_DNS_SUBDOMAIN,
+	PARAM_NAMESPACE,
+	PARAM_TARGET,
+	PARAM_TYPES
+};
+const char *param_type_name(enum param_type type);
+
+/* The type of a checked declaration. */
+enum param_type param_type(jv declaration);
+/* Check the declaration of one parameter. */
+int param_check(const struct schema *s, const struct yaml_at *at, jv declaration);
+/* 1 when a call must give it: neither a default nor optional. 1 when it may be absent after defaults: optional without a default. */
+int param_is_required(jv declaration);
+int param_may_be_absent(jv declaration);
+
+/* Take VALUE for parameter NAME: typed into *OUT. What the declaration and policy.yaml alone say is checked, not the world. -1 with
+ * "bad_parameter" (77) and what would be accepted. */
+int param_take(jv root, const char *name, jv declaration, jv value, enum policy_typing typing, jv *out, struct sbx_error *err);
+/* What is accepted, for people: "one of …", "a directory below …". */
+void param_describe(jv root, jv declaration, char *out, size_t size);
+/* JSON Schema of it. */
+jv param_schema(jv root, jv targets, jv declaration);
+/* A directory value in two: the workspace's name ("" without one) into NAME, and the path, borrowed from VALUE; NULL when it is malformed. */
+const char *param_directory(const char *value, char *name, size_t size);
+
+/* --- policy_root.c: policy.yaml --- */
+
+int root_check(const struct schema *s, jv root);
+/* The members "limits" and "require" that policy.yaml and a tool may both have. */
+int root_check_limits(const struct schema *s, const struct yaml_at *up, jv parent);
+int root_check_require(const struct schema *s, const struct yaml_at *up, jv parent);
+/* "local", "gvisor", "cluster-gvisor" in their order; -1 for another. */
+int isolation_rank(const char *name);
+/* The names a program may be given in its environment. */
+int env_name_is_forbidden(const char *name);
+
+extern const struct field limit_fields[];
+enum { LIMIT_FIELDS = 8 };
+
+/* --- policy_tool.c: tools/NAME.yaml --- */
+
+/* TEXT checked as tool NAME. */
+int tool_check(const struct schema *s, jv root, const char *name, jv tool);
+/* The name of the tool's parameter of TYPE, as a heap string of the caller; NULL if there is none (the first in byte order if several). */
+char *tool_param_of(jv tool, enum param_type type);
+
+/* --- policy_slots.c: argv templates --- */
+
+/* Check the steps and produces of a tool. */
+int slots_check(const struct schema *s, jv root, jv tool);
+/* 1 when a step's output is read by sbx-plan. */
+int steps_analyse(jv tool);
+/* Which step makes artifact NAME, counted from 1: the last one before its first use, else the last one. 0: the first step uses it. */
+int slots_producer(jv tool, const char *name);
+/* Every {param} of TEMPLATE replaced, by the typed PARAMS: a heap string of the caller. -1 "bad_parameter" (77) when a value would make the
+ * argument an option. */
+int slot_render(const char *template, jv params, jv declarations, char **out, struct sbx_error *err);
+/* The name in a template that is just "{name}", into OUT; -1 for anything else. */
+int slot_whole(const char *template, char *out, size_t size);
+/* The argv of one step with everything resolved. */
+int slots_resolve(jv tool, jv step, jv params, jv *argv, struct sbx_error *err);
+/* The parts of a step, which is a list or a mapping: its argv (the caller's). */
+jv step_argv(jv step);
+
+/* --- policy_run.c --- */
+
+/* The members "run" (without "require") and "credentials" for typed PARAMS; SEAL is the named plan's, or invalid. */
+int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run, jv *credentials,
+		struct sbx_error *err);
+/* The isolation that a call of this tier needs; a constant. */
+const char *run_require(jv root, jv tool, enum tier tier);
+/* The fixed environment of all programs that TOOL starts (the caller's); *CONFLICT (the caller's) is a name that two of them set differently,
+ * or NULL. */
+jv run_environment(jv root, jv tool, char **conflict);
+
+/* --- policy_when.c: jq expressions --- */
+
+/* Refuse every word that is not on the list of what a rule may use. */
+int when_check_text(const struct schema *s, const struct yaml_at *at, const char *expression);
+/* 0 when it compiles. */
+int when_compiles(const char *expression, struct sbx_error *err);
+
+struct when_outcome {
+	enum tier raise; /* TIER_LOW: nothing */
+	jv raised;	 /* array of {name, tier}: the rules that raised */
+	char denied[80]; /* name of the rule that denied, or whose expression failed */
+};
+/* Evaluate the rules of TOOL on INPUT; fills an empty OUTCOME, also on error. A rule that denies or fails: -1 with "denied" or "rule_failed"
+ * (77). */
+int when_evaluate(jv tool, jv input, struct when_outcome *outcome, struct sbx_error *err);
+void when_outcome_clear(struct when_outcome *outcome);
+#define auto_outcome __attribute__((cleanup(when_outcome_clear))) struct when_outcome
+
+/* --- policy_decide.c, policy_outcome.c --- */
+
+/* One decision under way. */
+struct deciding {
+	const struct policy *policy;
+	const struct policy_world *world;
+	const struct policy_question *question;
+	jv tool, declarations; /* owned */
+	jv params;	       /* owned: typed so far */
+	jv seal;	       /* owned: of the named plan, or invalid */
+	char seal_sha256[65];
+	char rule[160]; /* which rule decided */
+};
+
+/* The member "policy" of a call that nothing refused. Consumes RUN and CREDENTIALS. */
+int outcome_build(const struct deciding *d, const struct when_outcome *outcome, jv run, jv credentials, jv *out, struct sbx_error *err);
+
+#endif

@@ -1,0 +1,247 @@
+/* Reading the policy directory: every file is read and hashed, so that the digest in the call covers what decided; only what a call needs
+ * is parsed. */
+#include "policy.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "digest.h"
+#include "io.h"
+#include "policy_impl.h"
+#include "wire.h"
+#include "yaml_jv.h"
+
+static const size_t files_max = 512;		    /* tools and signals together */
+static const size_t bytes_max = (size_t)16 << 20; /* of all files */
+static const char suffix[] = ".yaml";
+
+void policy_clear(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->file_count; i++) {
+		free(policy->files[i].name);
+		free(policy->files[i].text);
+	}
+	free(policy->files);
+	jv_free(policy->root);
+	jv_free(policy->tools);
+	*policy = (struct policy){.root = jv_invalid(), .tools = jv_invalid()};
+}
+
+/* A fault of these files is one of the installation, whatever class io gives it. */
+static int as_config(struct sbx_error *err)
+{
+	err->class = SBX_CONFIG;
+	return -1;
+}
+
+static int add_file(struct policy *policy, int dirfd, const char *directory, const char *name, struct sbx_error *err)
+{
+	struct policy_file file = {.name = NULL};
+
+	if (policy->file_count >= files_max)
+		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy directory holds more than %zu files", files_max);
+	struct policy_file *files = reallocarray(policy->files, policy->file_count + 1, sizeof *files);
+	if (files == NULL)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	policy->files = files;
+	if (io_read_file(dirfd, name, LIMIT_YAML, IO_TRUSTED, &file.text, &file.len, err) < 0) {
+		if (*directory != '\0')
+			sbx_wrap(err, "%s", directory);
+		return as_config(err);
+	}
+	if (asprintf(&file.name, "%s%s%s", directory, *directory == '\0' ? "" : "/", name) < 0) {
+		free(file.text);
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	policy->files[policy->file_count++] = file;
+	return 0;
+}
+
+/* WORD.yaml */
+static int is_file_name(const char *name)
+{
+	size_t len = strlen(name);
+	char word[128];
+
+	if (len <= sizeof suffix - 1 || len >= sizeof word || strcmp(name + len - (sizeof suffix - 1), suffix) != 0)
+		return 0;
+	memcpy(word, name, len);
+	word[len - (sizeof suffix - 1)] = '\0';
+	return schema_is_name(word);
+}
+
+static int read_entries(struct policy *policy, DIR *dir, const char *directory, struct sbx_error *err)
+{
+	for (;;) {
+		errno = 0;
+		const struct dirent *entry = readdir(dir);
+		if (entry == NULL && errno != 0)
+			return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot read the directory %s", directory);
+		if (entry == NULL)
+			return 0;
+		if (entry->d_name[0] == '.')
+			continue;
+		/* A tool that is silently skipped for its file's name would be missed for long. */
+		if (!is_file_name(entry->d_name)) {
+			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s holds a file whose name is not NAME.yaml", directory);
+			return sbx_hint(err, "remove it, or call it by a lower-case name and .yaml");
+		}
+		if (add_file(policy, dirfd(dir), directory, entry->d_name, err) < 0)
+			return -1;
+	}
+}
+
+static int read_directory(struct policy *policy, int dirfd, const char *directory, struct sbx_error *err)
+{
+	auto_fd fd = openat(dirfd, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0)
+		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open the policy's directory %s", directory);
+	if (io_check_trust(fd, directory, IO_TRUSTED, err) < 0)
+		return as_config(err);
+	DIR *dir = fdopendir(fd);
+	if (dir == NULL)
+		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot read the policy's directory %s", directory);
+	take_fd(&fd);
+	int result = read_entries(policy, dir, directory, err);
+	closedir(dir);
+	return result;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct policy_file *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* SHA-256 over the length-prefixed names and contents, in byte order of the names. */
+static int hash_files(struct policy *policy, struct sbx_error *err)
+{
+	unsigned char sum[DIGEST_SIZE];
+	struct digest d;
+	size_t total = 0;
+
+	qsort(policy->files, policy->file_count, sizeof *policy->files, by_name);
+	digest_init(&d);
+	for (size_t i = 0; i < policy->file_count; i++) {
+		const struct policy_file *file = &policy->files[i];
+		auto_buf head = BUF_INIT(1024);
+		if (wire_put_str(&head, file->name, err) < 0 || wire_put_u64(&head, file->len, err) < 0) {
+			digest_clear(&d);
+			return -1;
+		}
+		digest_add(&d, buf_str(&head), head.len);
+		digest_add(&d, file->text, file->len);
+		total += file->len;
+	}
+	digest_finish(&d, sum);
+	digest_to_hex(sum, sizeof sum, policy->sha256);
+	if (total > bytes_max)
+		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy's files hold more than %zu bytes", bytes_max);
+	return 0;
+}
+
+static const struct policy_file *find_file(const struct policy *policy, const char *name)
+{
+	struct policy_file wanted = {.name = (char *)(uintptr_t)name};
+
+	return bsearch(&wanted, policy->files, policy->file_count, sizeof *policy->files, by_name);
+}
+
+int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
+{
+	*policy = (struct policy){.root = jv_invalid(), .tools = jv_object()};
+	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		sbx_fail_errno(err, SBX_CONFIG, "missing_file", "cannot open the policy directory %s", dir);
+		return sbx_hint(err, "set \"policy\" in sbx.yaml to a directory with policy.yaml and tools/");
+	}
+	if (io_check_trust(fd, dir, IO_TRUSTED, err) < 0)
+		return as_config(err);
+	if (add_file(policy, fd, "", "policy.yaml", err) < 0 || read_directory(policy, fd, "tools", err) < 0 ||
+	    read_directory(policy, fd, "signals", err) < 0 || hash_files(policy, err) < 0)
+		return -1;
+	const struct policy_file *file = find_file(policy, "policy.yaml");
+	auto_jv root = jv_invalid();
+	if (yaml_jv_parse(file->text, file->len, file->name, &root, err) < 0)
+		return -1;
+	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
+	if (root_check(&s, root) < 0)
+		return -1;
+	policy->root = take_jv(&root);
+	return 0;
+}
+
+int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_error *err)
+{
+	char path[128];
+
+	*tool = json_object(policy->tools, name);
+	if (jv_is_valid(*tool))
+		return 1;
+	if (!schema_is_word(name))
+		return 0;
+	snprintf(path, sizeof path, "tools/%s%s", name, suffix);
+	const struct policy_file *file = find_file(policy, path);
+	if (file == NULL)
+		return 0;
+	auto_jv value = jv_invalid();
+	if (yaml_jv_parse(file->text, file->len, file->name, &value, err) < 0)
+		return -1;
+	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
+	if (tool_check(&s, policy->root, name, value) < 0)
+		return -1;
+	policy->tools = json_set(take_jv(&policy->tools), name, jv_copy(value));
+	*tool = take_jv(&value);
+	return 1;
+}
+
+/* Compiling costs some 20 ms for each expression, so it is done with the tests and not for each call. */
+static int compile_rules(const struct policy_file *file, jv tool, struct sbx_error *err)
+{
+	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
+	auto_jv rules = json_array(tool, "when");
+	struct yaml_at at = {.key = "when"};
+
+	for (int i = 0, n = json_length(rules); i < n; i++) {
+		auto_jv rule = json_at(rules, i);
+		struct yaml_at here = {.up = &at, .index = i}, at_if = {.up = &here, .key = "if"};
+		struct sbx_error refused = SBX_ERROR_INIT;
+		if (when_compiles(json_str(rule, "if"), &refused) == 0)
+			continue;
+		if (refused.class != SBX_CONFIG) {
+			*err = refused;
+			return -1;
+		}
+		return schema_fail(&s, &at_if, "see the section on when: in sbx-policy(5)", "this jq expression does not compile");
+	}
+	return 0;
+}
+
+int policy_load_tools(struct policy *policy, struct sbx_error *err)
+{
+	for (size_t i = 0; i < policy->file_count; i++) {
+		const struct policy_file *file = &policy->files[i];
+		char name[128];
+		if (strncmp(file->name, "tools/", 6) != 0)
+			continue;
+		snprintf(name, sizeof name, "%.*s", (int)(strlen(file->name) - 6 - (sizeof suffix - 1)), file->name + 6);
+		auto_jv tool = jv_invalid();
+		int found = policy_tool(policy, name, &tool, err);
+		if (found < 0)
+			return -1;
+		if (found == 0) {
+			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s: the file's name is no name of a tool", file->name);
+			return sbx_hint(err, "a tool's name is a lower-case letter, then letters, digits and _");
+		}
+		if (compile_rules(file, tool, err) < 0)
+			return -1;
+	}
+	return 0;
+}

@@ -1,0 +1,287 @@
+/* policy.yaml: tiers, defaults, limits and the decisions about trust that all tools share. */
+#include <stdio.h>
+#include <string.h>
+
+#include "policy_impl.h"
+
+static const int64_t threshold_max = 9; /* people who must agree; more is a mistake */
+
+const struct field limit_fields[LIMIT_FIELDS] = {
+	{"deadline", FIELD_DURATION, FIELD_OPTIONAL}, {"grace", FIELD_DURATION, FIELD_OPTIONAL},
+	{"memory", FIELD_SIZE, FIELD_OPTIONAL},	      {"cpu", FIELD_INTEGER, FIELD_OPTIONAL},
+	{"pids", FIELD_INTEGER, FIELD_OPTIONAL},      {"output", FIELD_SIZE, FIELD_OPTIONAL},
+	{"files", FIELD_INTEGER, FIELD_OPTIONAL},     {"workdir", FIELD_SIZE, FIELD_OPTIONAL},
+};
+
+static const char *const tier_names[TIERS] = {"low", "medium", "high", "critical"};
+
+const char *tier_name(enum tier tier)
+{
+	return tier_names[tier];
+}
+
+int tier_parse(const char *name, enum tier *tier)
+{
+	for (int i = 0; name != NULL && i < TIERS; i++) {
+		if (strcmp(tier_names[i], name) != 0)
+			continue;
+		*tier = (enum tier)i;
+		return 0;
+	}
+	return -1;
+}
+
+int isolation_rank(const char *name)
+{
+	static const char *const names[] = {"local", "gvisor", "cluster-gvisor"};
+
+	for (size_t i = 0; name != NULL && i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* Names that make a program load, start or log something else than what the policy says: no credential and no fixed setting needs them. */
+int env_name_is_forbidden(const char *name)
+{
+	static const char *const names[] = {
+		"PATH",	    "HOME",	"IFS",	      "ENV",	     "BASH_ENV",     "SHELLOPTS",	     "BASHOPTS",
+		"PS4",	    "TMPDIR",	"GCONV_PATH", "LOCPATH",     "NLSPATH",	     "GLIBC_TUNABLES",	     "TF_REATTACH_PROVIDERS",
+		"TF_LOG",   "TF_LOG_PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME",  "NODE_OPTIONS",	     "NODE_PATH",
+		"PERL5LIB", "PERL5OPT", "RUBYOPT",    "RUBYLIB",     "JAVA_TOOL_OPTIONS", "KUBECTL_EXTERNAL_DIFF",
+	};
+	static const char *const prefixes[] = {"TF_CLI_ARGS", "TF_LOG_", "LD_", "DYLD_", "MALLOC_", "GIT_", "BASH_FUNC_"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return 1;
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return 1;
+	return 0;
+}
+
+static int check_env_name(const struct schema *s, const struct yaml_at *at, const char *name)
+{
+	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+
+	if (name[strspn(name, inside)] != '\0' || strchr("0123456789", name[0]) != NULL)
+		return schema_fail(s, at, "capital letters, digits and _", "is no name of the environment");
+	if (env_name_is_forbidden(name))
+		return schema_fail(s, at, "remove it; what it would change belongs into the tool's steps",
+				   "\"%s\" would change what the program is or does", name);
+	return 0;
+}
+
+static int is_absolute(const char *path)
+{
+	return path != NULL && path[0] == '/' && path[1] != '\0' && schema_is_path(path + 1) && strcmp(path, "/.") != 0;
+}
+
+/* Call CHECK on every member of the mapping KEY of PARENT, with names that schema_is_name accepts. */
+static int each_member(const struct schema *s, const struct yaml_at *up, jv parent, const char *key,
+		       int (*check)(const struct schema *s, const struct yaml_at *at, const char *name, jv value))
+{
+	auto_jv map = json_object(parent, key);
+	struct yaml_at at = {.up = up, .key = key};
+
+	if (!jv_is_valid(map))
+		return 0;
+	for (int i = jv_object_iter(map); jv_object_iter_valid(map, i); i = jv_object_iter_next(map, i)) {
+		auto_jv name = jv_object_iter_key(map, i), value = jv_object_iter_value(map, i);
+		struct yaml_at here = {.up = &at, .key = json_text(name)};
+		if (check(s, &here, here.key, value) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int check_name(const struct schema *s, const struct yaml_at *at, const char *name)
+{
+	if (schema_is_name(name))
+		return 0;
+	return schema_fail(s, at, "a lower-case letter, then letters, digits, . _ -", "is no name");
+}
+
+static int check_env(const struct schema *s, const struct yaml_at *at, const char *name, jv value)
+{
+	if (check_env_name(s, at, name) < 0 || schema_kind(s, at, value, FIELD_TEXT) < 0)
+		return -1;
+	const char *text = json_text(value);
+	if (!schema_is_printable(text, strlen(text)))
+		return schema_fail(s, at, NULL, "holds a control character");
+	return 0;
+}
+
+static int check_program(const struct schema *s, const struct yaml_at *at, const char *name, jv program)
+{
+	static const struct field fields[] = {
+		{"path", FIELD_TEXT, FIELD_REQUIRED},
+		{"mounts", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"env", FIELD_MAP, FIELD_OPTIONAL},
+		{"env_allowed", FIELD_TEXTS, FIELD_OPTIONAL},
+	};
+	struct yaml_at at_path = {.up = at, .key = "path"}, at_mounts = {.up = at, .key = "mounts"},
+		       at_allowed = {.up = at, .key = "env_allowed"};
+
+	if (check_name(s, at, name) < 0 || schema_fields(s, at, program, fields, ARRAY_LEN(fields)) < 0)
+		return -1;
+	if (!is_absolute(json_str(program, "path")))
+		return schema_fail(s, &at_path, "programs are never searched in PATH", "must be an absolute path without . and ..");
+	auto_jv mounts = json_array(program, "mounts"), allowed = json_array(program, "env_allowed"), env = json_object(program, "env");
+	for (int i = 0, n = json_length(mounts); i < n; i++) {
+		auto_jv mount = json_at(mounts, i);
+		struct yaml_at here = {.up = &at_mounts, .index = i};
+		if (!is_absolute(json_text(mount)))
+			return schema_fail(s, &here, NULL, "must be an absolute path without . and ..");
+	}
+	for (int i = 0, n = json_length(allowed); i < n; i++) {
+		auto_jv name_allowed = json_at(allowed, i);
+		struct yaml_at here = {.up = &at_allowed, .index = i};
+		if (check_env_name(s, &here, json_text(name_allowed)) < 0)
+			return -1;
+		if (json_has(env, json_text(name_allowed)))
+			return schema_fail(s, &here, "remove one of the two", "has a fixed value under env: already");
+	}
+	return each_member(s, at, program, "env", check_env);
+}
+
+/* Settings that only the provider understands are texts, numbers, booleans or lists of texts; it refuses what it does not know. */
+static int check_scope(const struct schema *s, const struct yaml_at *at, const char *name, jv scope)
+{
+	if (check_name(s, at, name) < 0 || schema_kind(s, at, scope, FIELD_MAP) < 0)
+		return -1;
+	/* Required, so that a misspelt one cannot make a scope that reads Secrets look harmless. */
+	if (json_bool(scope, "reads_secrets") < 0)
+		return schema_fail(s, at, "say reads_secrets: true or false", "must say whether its bearer can read secrets");
+	for (int i = jv_object_iter(scope); jv_object_iter_valid(scope, i); i = jv_object_iter_next(scope, i)) {
+		auto_jv key = jv_object_iter_key(scope, i), value = jv_object_iter_value(scope, i);
+		struct yaml_at here = {.up = at, .key = json_text(key)};
+		jv_kind kind = jv_get_kind(value);
+		if (check_name(s, &here, here.key) < 0)
+			return -1;
+		if (strcmp(here.key, "lifetime") == 0 && schema_kind(s, &here, value, FIELD_DURATION) < 0)
+			return -1;
+		if (strcmp(here.key, "provider") == 0 && !schema_is_name(json_text(value)))
+			return schema_fail(s, &here, "jwt, vault, kubernetes or the NAME of a program sbx-cred-NAME",
+					   "must be the name of a provider");
+		if (kind == JV_KIND_OBJECT || (kind == JV_KIND_ARRAY && schema_kind(s, &here, value, FIELD_TEXTS) < 0))
+			return schema_fail(s, &here, NULL, "must be a text, a number, a boolean or a list of texts");
+	}
+	return 0;
+}
+
+static int check_isolation(const struct schema *s, const struct yaml_at *at, jv require)
+{
+	static const struct field fields[] = {{"isolation", FIELD_TEXT, FIELD_REQUIRED}};
+	struct yaml_at here = {.up = at, .key = "isolation"};
+
+	if (schema_fields(s, at, require, fields, ARRAY_LEN(fields)) < 0)
+		return -1;
+	if (isolation_rank(json_str(require, "isolation")) < 0)
+		return schema_fail(s, &here, "local, gvisor or cluster-gvisor", "no such isolation");
+	return 0;
+}
+
+int root_check_require(const struct schema *s, const struct yaml_at *up, jv parent)
+{
+	auto_jv require = json_get(parent, "require");
+	struct yaml_at at = {.up = up, .key = "require"};
+
+	return jv_is_valid(require) ? check_isolation(s, &at, require) : 0;
+}
+
+int root_check_limits(const struct schema *s, const struct yaml_at *up, jv parent)
+{
+	static const char *const counts[] = {"cpu", "pids", "files"};
+	static const int64_t largest[] = {256, 65536, 1 << 20};
+	auto_jv limits = json_get(parent, "limits");
+	struct yaml_at at = {.up = up, .key = "limits"};
+
+	if (!jv_is_valid(limits))
+		return 0;
+	if (schema_fields(s, &at, limits, limit_fields, LIMIT_FIELDS) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		struct yaml_at here = {.up = &at, .key = counts[i]};
+		int64_t number = 1;
+		json_int(limits, counts[i], &number);
+		if (number < 1 || number > largest[i])
+			return schema_fail(s, &here, NULL, "must be within 1 and %lld", (long long)largest[i]);
+	}
+	return 0;
+}
+
+static int check_tier(const struct schema *s, const struct yaml_at *at, const char *name, jv value)
+{
+	static const struct field fields[] = {
+		{"threshold", FIELD_INTEGER, FIELD_OPTIONAL},
+		{"ttl", FIELD_DURATION, FIELD_OPTIONAL},
+		{"require", FIELD_MAP, FIELD_OPTIONAL},
+	};
+	struct yaml_at here = {.up = at, .key = "threshold"};
+	int64_t threshold = 1;
+	enum tier tier;
+
+	if (tier_parse(name, &tier) < 0)
+		return schema_fail(s, at, "low, medium, high or critical", "no such tier");
+	if (schema_fields(s, at, value, fields, ARRAY_LEN(fields)) < 0)
+		return -1;
+	json_int(value, "threshold", &threshold);
+	if (threshold < 1 || threshold > threshold_max)
+		return schema_fail(s, &here, NULL, "must be within 1 and %lld", (long long)threshold_max);
+	if (tier < TIER_HIGH && (json_has(value, "threshold") || json_has(value, "ttl")))
+		return schema_fail(s, at, "threshold and ttl belong to high and critical", "calls of this tier need no approval");
+	return root_check_require(s, at, value);
+}
+
+static int check_lists(const struct schema *s, jv root)
+{
+	auto_jv namespaces = json_array(root, "namespaces"), writable = json_array(root, "agent_writable");
+	struct yaml_at at_namespaces = {.key = "namespaces"}, at_writable = {.key = "agent_writable"};
+
+	for (int i = 0, n = json_length(namespaces); i < n; i++) {
+		auto_jv name = json_at(namespaces, i);
+		struct yaml_at here = {.up = &at_namespaces, .index = i};
+		const char *text = json_text(name);
+		if (strlen(text) > PARAM_LABEL_MAX || text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' ||
+		    text[0] == '-')
+			return schema_fail(s, &here, NULL, "is no DNS label");
+	}
+	for (int i = 0, n = json_length(writable); i < n; i++) {
+		auto_jv glob = json_at(writable, i);
+		struct yaml_at here = {.up = &at_writable, .index = i};
+		if (!schema_is_path(json_text(glob)))
+			return schema_fail(s, &here, "such as agent/*", "must be a relative path without . and ..");
+	}
+	return 0;
+}
+
+int root_check(const struct schema *s, jv root)
+{
+	static const struct field fields[] = {
+		{"defaults", FIELD_MAP, FIELD_OPTIONAL},     {"tiers", FIELD_MAP, FIELD_OPTIONAL},
+		{"programs", FIELD_MAP, FIELD_OPTIONAL},     {"scopes", FIELD_MAP, FIELD_OPTIONAL},
+		{"namespaces", FIELD_TEXTS, FIELD_OPTIONAL}, {"agent_writable", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"mirror", FIELD_TEXT, FIELD_OPTIONAL},
+	};
+	static const struct field default_fields[] = {
+		{"limits", FIELD_MAP, FIELD_OPTIONAL},
+		{"require", FIELD_MAP, FIELD_OPTIONAL},
+	};
+	struct yaml_at at_defaults = {.key = "defaults"}, at_mirror = {.key = "mirror"};
+
+	if (schema_fields(s, NULL, root, fields, ARRAY_LEN(fields)) < 0)
+		return -1;
+	auto_jv defaults = json_object(root, "defaults");
+	if (jv_is_valid(defaults) && (schema_fields(s, &at_defaults, defaults, default_fields, ARRAY_LEN(default_fields)) < 0 ||
+				      root_check_limits(s, &at_defaults, defaults) < 0 ||
+				      root_check_require(s, &at_defaults, defaults) < 0))
+		return -1;
+	if (json_has(root, "mirror") && !is_absolute(json_str(root, "mirror")))
+		return schema_fail(s, &at_mirror, NULL, "must be an absolute path without . and ..");
+	if (each_member(s, NULL, root, "programs", check_program) < 0 || each_member(s, NULL, root, "scopes", check_scope) < 0 ||
+	    each_member(s, NULL, root, "tiers", check_tier) < 0)
+		return -1;
+	return check_lists(s, root);
+}

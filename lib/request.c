@@ -1,0 +1,154 @@
+/* Requests from outside: exactly three members, bounded, and the asker from the line that starts us or from the kernel. */
+#include "request.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "io.h"
+#include "json_out.h"
+
+static int bad_request(struct sbx_error *err, const char *message)
+{
+	sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "%s", message);
+	return sbx_hint(err, "{\"tool\":\"NAME\",\"params\":{...}}, and optionally \"client\"");
+}
+
+static int check_size(const struct request *r, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(LIMIT_CALL * 8);
+
+	if (json_write(r->params, &text, err) < 0)
+		return -1;
+	if (text.len > REQUEST_PARAMS_MAX)
+		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "the parameters hold more than %zu bytes", REQUEST_PARAMS_MAX);
+	return 0;
+}
+
+static int take_object(struct request *r, jv object, struct sbx_error *err)
+{
+	static const char *const members[] = {"tool", "params", "client", NULL};
+
+	if (jv_get_kind(object) != JV_KIND_OBJECT)
+		return bad_request(err, "the request is no object");
+	auto_free char *unknown = json_unknown_key(object, members);
+	if (unknown != NULL) {
+		sbx_fail(err, SBX_BAD_REQUEST, "unknown_member", "the request has a member that is not known");
+		return sbx_hint(err, "a request has tool, params and client");
+	}
+	const char *tool = json_str(object, "tool"), *client = json_str(object, "client");
+	r->params = json_object(object, "params");
+	if (tool == NULL || *tool == '\0' || strlen(tool) > REQUEST_TOOL_MAX)
+		return bad_request(err, "the request's tool is no text of 1 to 128 bytes");
+	if (!jv_is_valid(r->params))
+		return bad_request(err, "the request's params are no object");
+	if (json_has(object, "client") && (client == NULL || strlen(client) > REQUEST_CLIENT_MAX))
+		return bad_request(err, "the request's client is no text of at most 256 bytes");
+	snprintf(r->tool, sizeof r->tool, "%s", tool);
+	snprintf(r->client, sizeof r->client, "%s", client ? client : "");
+	return check_size(r, err);
+}
+
+int request_read(struct request *r, int fd, struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	auto_jv object = jv_invalid();
+	size_t len;
+
+	r->typing = POLICY_TYPED;
+	if (io_read_all(fd, LIMIT_CALL, &text, &len, err) < 0)
+		return -1;
+	if (strspn(text, " \t\r\n") == len)
+		return sbx_fail(err, SBX_NO_INPUT, "no_input", "there is no request on standard input");
+	if (json_parse(text, len, LIMIT_CALL, &object, err) < 0)
+		return -1;
+	return take_object(r, object, err);
+}
+
+static int is_utf8(const char *text)
+{
+	size_t len = strlen(text);
+
+	for (size_t i = 0, n; i < len; i += n) {
+		n = json_out_utf8(text + i, len - i, NULL);
+		if (n == 0)
+			return 0;
+	}
+	return 1;
+}
+
+int request_words(struct request *r, char **words, int count, struct sbx_error *err)
+{
+	r->typing = POLICY_WORDS;
+	r->params = jv_object();
+	if (*words[0] == '\0' || strlen(words[0]) > REQUEST_TOOL_MAX || !is_utf8(words[0]))
+		return bad_request(err, "the tool's name is no text of 1 to 128 bytes");
+	snprintf(r->tool, sizeof r->tool, "%s", words[0]);
+	for (int i = 1; i < count; i++) {
+		char *equals = strchr(words[i], '=');
+		if (equals == NULL || equals == words[i] || !is_utf8(words[i])) {
+			sbx_fail(err, SBX_USAGE, "usage", "an argument is not KEY=VALUE in UTF-8");
+			return sbx_hint(err, "sbx-policy TOOL KEY=VALUE...");
+		}
+		*equals = '\0';
+		if (json_has(r->params, words[i]))
+			return sbx_fail(err, SBX_USAGE, "usage", "a parameter is given twice");
+		r->params = json_set_str(take_jv(&r->params), words[i], equals + 1);
+	}
+	return check_size(r, err);
+}
+
+int request_is_principal(const char *name)
+{
+	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
+	size_t len = strlen(name);
+
+	return len > 0 && len <= REQUEST_NAME_MAX && name[strspn(name, inside)] == '\0' && strchr("-.@", name[0]) == NULL;
+}
+
+static void name_uid(struct request *r)
+{
+	const struct passwd *entry = getpwuid(r->uid);
+
+	if (entry != NULL && request_is_principal(entry->pw_name))
+		snprintf(r->principal, sizeof r->principal, "%s", entry->pw_name);
+	else
+		snprintf(r->principal, sizeof r->principal, "uid-%u", (unsigned)r->uid);
+}
+
+static int no_principal(struct sbx_error *err, const char *why)
+{
+	sbx_fail(err, SBX_DENIED, "no_principal", "%s", why);
+	return sbx_hint(err, "the line that starts the toolkit says --principal NAME, or --peer for a socket");
+}
+
+int request_ask(struct request *r, const char *principal, enum request_asker asker, struct sbx_error *err)
+{
+	struct ucred peer;
+	socklen_t size = sizeof peer;
+
+	r->uid = getuid();
+	r->via = "uid";
+	if (principal != NULL) {
+		r->via = "line";
+		snprintf(r->principal, sizeof r->principal, "%s", principal);
+		return 0;
+	}
+	if (asker == REQUEST_NOBODY)
+		return no_principal(err, "in the toolkit's account nobody is known to ask");
+	if (asker == REQUEST_PEER) {
+		if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+			return no_principal(err, "standard input is no socket whose peer the kernel knows");
+		r->uid = peer.uid;
+		r->via = "peer";
+	}
+	name_uid(r);
+	return 0;
+}
+
+void request_clear(struct request *r)
+{
+	jv_free(r->params);
+	r->params = jv_invalid();
+}

@@ -1,0 +1,80 @@
+/* What a review is made from, and the digest that is the same each time the same thing is asked. */
+#include "review_text.h"
+
+#include <string.h>
+
+#include "call.h"
+#include "plan.h"
+
+static int load_plan(const struct state *state, const struct secret *key, jv named, struct review *review,
+		     struct sbx_error *err)
+{
+	const char *id = json_str(named, "id"), *decided = json_str(named, "seal_sha256");
+	char seal_sha256[65];
+
+	if (!state_is_id(id) || decided == NULL)
+		return sbx_fail(err, SBX_DENIED, "plan_changed", "the call names no plan that could be found");
+	if (plan_find(state, key, id, &review->seal, seal_sha256, err) < 0)
+		return -1;
+	if (strcmp(seal_sha256, decided) != 0)
+		return sbx_fail(err, SBX_DENIED, "plan_changed",
+				"the plan is not the one that the decision was made about");
+	if (plan_findings(state, review->seal, &review->findings, err) < 0)
+		return -1;
+	/* The analyser's whole object, or its findings alone. */
+	auto_jv inner = json_array(review->findings, "findings");
+	int64_t total;
+	if (json_int(review->findings, "total", &total) < 0 && json_int(review->seal, "findings", &total) < 0)
+		total = json_length(review->findings);
+	review->total = total;
+	if (jv_is_valid(inner)) {
+		jv_free(review->findings);
+		review->findings = take_jv(&inner);
+	}
+	return 0;
+}
+
+int review_load(const struct state *state, const struct secret *key, jv call, enum review_level level,
+		struct review *review, struct sbx_error *err)
+{
+	auto_jv policy = json_object(call, "policy");
+	auto_jv named = json_object(policy, "plan");
+
+	review->call = jv_copy(call);
+	review->installation = state->installation;
+	review->level = level;
+	return jv_is_valid(named) ? load_plan(state, key, named, review, err) : 0;
+}
+
+void review_clear(struct review *review)
+{
+	jv_free(review->call);
+	jv_free(review->seal);
+	jv_free(review->findings);
+	*review = (struct review)REVIEW_INIT;
+}
+
+int review_subject(const struct review *review, char sha256[65], struct sbx_error *err)
+{
+	auto_jv call = json_object(review->call, "call");
+	auto_jv policy = json_object(review->call, "policy");
+	auto_jv plan = json_object(policy, "plan");
+	auto_jv params = json_object(call, "params");
+	const char *principal = call_principal(review->call), *seal = json_str(plan, "seal_sha256");
+	const char *decision = json_str(policy, "decision_sha256"), *claimed = json_str(policy, "subject_sha256");
+
+	if (principal == NULL || decision == NULL || claimed == NULL || !jv_is_valid(params))
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call lacks what an approval is bound to");
+	jv subject = json_set_str(jv_object(), "installation", review->installation);
+	subject = json_set_str(subject, "principal", principal);
+	subject = json_set_str(subject, "tool", call_tool(review->call));
+	subject = json_set(subject, "params", jv_copy(params));
+	subject = json_set(subject, "plan", seal != NULL ? jv_string(seal) : jv_null());
+	auto_jv whole = json_set_str(subject, "decision", decision);
+	if (json_digest(whole, sha256, err) < 0)
+		return -1;
+	if (strcmp(sha256, claimed) != 0)
+		return sbx_fail(err, SBX_DENIED, "subject_mismatch",
+				"the call's subject is not the digest of what it asks for");
+	return 0;
+}

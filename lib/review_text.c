@@ -1,0 +1,349 @@
+/* The review text, line by line. */
+#include "review_text.h"
+
+#include <string.h>
+
+#include "call.h"
+#include "review_writer.h"
+
+/* Attributes named for one change; a person reads no more, and the number of the others is said. */
+static const int because_max = 8;
+
+static void put_head(struct writer *w, const struct review *review, const struct review_terms *terms, jv run)
+{
+	if (review->level == REVIEW_LEVEL_0)
+		writer_put(w, "L0: this approval can be made by the agent's own account\n");
+	writer_put(w, "Installation ");
+	writer_put(w, review->installation);
+	writer_put(w, ", target ");
+	writer_member(w, run, "target");
+	writer_put(w, ", isolation ");
+	writer_member(w, run, "require");
+	writer_put(w, " by driver ");
+	writer_member(w, run, "driver");
+	writer_put(w, "\nRequest ");
+	writer_number(w, terms->number);
+	writer_put(w, ", id ");
+	writer_put(w, terms->id);
+	writer_put(w, "\nAsked at ");
+	writer_time(w, terms->created);
+	writer_put(w, ", can be signed and used until ");
+	writer_time(w, terms->expires);
+	writer_put(w, "\n");
+}
+
+static void put_who(struct writer *w, const struct review *review, const struct review_terms *terms, jv policy)
+{
+	const char *principal = call_principal(review->call), *tool = call_tool(review->call);
+
+	writer_put(w, "\nAsked by principal ");
+	writer_quote(w, principal != NULL ? principal : "");
+	writer_put(w, "; its client calls itself ");
+	if (terms->client != NULL)
+		writer_quote(w, terms->client);
+	writer_put(w, terms->client != NULL ? " (a claim, not checked)\n" : "nothing\n");
+	writer_put(w, "Asks for tool ");
+	writer_quote(w, tool != NULL ? tool : "");
+	writer_put(w, ", tier ");
+	writer_member(w, policy, "tier");
+	writer_put(w, " by rule ");
+	writer_member(w, policy, "rule");
+	writer_put(w, "\n");
+	auto_jv call = json_object(review->call, "call");
+	auto_jv params = json_object(call, "params");
+	writer_members(w, params, "  parameter ");
+}
+
+static void put_argv(struct writer *w, jv argv)
+{
+	for (int i = 0; i < json_length(argv); i++) {
+		auto_jv slot = json_at(argv, i);
+		writer_put(w, " ");
+		if (jv_get_kind(slot) == JV_KIND_OBJECT && json_has(slot, "artifact")) {
+			writer_put(w, "artifact ");
+			writer_member(w, slot, "artifact");
+		} else {
+			writer_value(w, slot);
+		}
+	}
+}
+
+static void put_steps(struct writer *w, jv run)
+{
+	auto_jv steps = json_array(run, "steps");
+
+	writer_put(w, "\nRuns in the sandbox\n");
+	for (int i = 0; i < json_length(steps); i++) {
+		auto_jv step = json_at(steps, i);
+		auto_jv argv = json_array(step, "argv");
+		writer_put(w, "  step ");
+		writer_number(w, i + 1);
+		writer_put(w, ": program ");
+		writer_member(w, step, "program");
+		writer_put(w, json_bool(step, "credentials") == 1 ? " with credentials, arguments"
+								  : " without credentials, arguments");
+		put_argv(w, argv);
+		writer_put(w, "\n");
+	}
+	if (json_length(steps) == 0)
+		writer_put(w, "  no step\n");
+}
+
+static void put_credentials(struct writer *w, jv policy)
+{
+	auto_jv credentials = json_array(policy, "credentials");
+
+	for (int i = 0; i < json_length(credentials); i++) {
+		auto_jv one = json_at(credentials, i);
+		auto_jv settings = json_get(one, "settings");
+		writer_put(w, "  credential: scope ");
+		writer_member(w, one, "scope");
+		writer_put(w, " of provider ");
+		writer_member(w, one, "provider");
+		writer_put(w, " as ");
+		writer_member(w, one, "as");
+		writer_put(w, ", target ");
+		writer_member(w, one, "target");
+		writer_put(w, ", seconds ");
+		writer_member(w, one, "lifetime_s");
+		writer_put(w, ", settings ");
+		writer_value(w, settings);
+		writer_put(w, "\n");
+	}
+	if (json_length(credentials) == 0)
+		writer_put(w, "  credential: none\n");
+}
+
+/* Where each program stands on the host, and what else it sees of it. */
+static void put_programs(struct writer *w, jv run)
+{
+	auto_jv programs = json_object(run, "programs");
+	auto_jv names = jv_is_valid(programs) ? jv_keys(jv_copy(programs)) : jv_array();
+
+	for (int i = 0; i < json_length(names); i++) {
+		auto_jv name = json_at(names, i);
+		auto_jv program = jv_object_get(jv_copy(programs), jv_copy(name));
+		auto_jv mounts = json_array(program, "mounts");
+		writer_put(w, "  program ");
+		writer_value(w, name);
+		writer_put(w, " is ");
+		writer_member(w, program, "path");
+		writer_put(w, json_length(mounts) > 0 ? ", and sees " : "");
+		writer_list(w, mounts, LIMIT_ARGV);
+		writer_put(w, "\n");
+	}
+}
+
+static void put_means(struct writer *w, jv run)
+{
+	auto_jv egress = json_array(run, "egress");
+	auto_jv workspace = json_object(run, "workspace");
+	auto_jv state = json_object(workspace, "state");
+	auto_jv environment = json_object(run, "env");
+	auto_jv limits = json_object(run, "limits");
+
+	writer_put(w, "  network: ");
+	writer_put(w, json_length(egress) == 0 ? "none" : "");
+	writer_list(w, egress, LIMIT_ARGV);
+	writer_put(w, "\n  workspace: ");
+	if (jv_is_valid(workspace)) {
+		writer_put(w, "root ");
+		writer_member(w, workspace, "name");
+		writer_put(w, ", tree ");
+		writer_member(w, workspace, "tree");
+		writer_put(w, ", directory ");
+		writer_member(w, workspace, "cwd");
+	} else {
+		writer_put(w, "none");
+	}
+	writer_put(w, "\n  Terraform state: ");
+	if (jv_is_valid(state)) {
+		writer_member(w, state, "access");
+		writer_put(w, " at ");
+		writer_member(w, state, "path");
+	} else {
+		writer_put(w, "none");
+	}
+	writer_put(w, "\n");
+	put_programs(w, run);
+	writer_members(w, environment, "  environment ");
+	writer_members(w, limits, "  limit ");
+}
+
+/* How a finding is called, and what follows from it. */
+struct word {
+	const char *code, *name, *consequence;
+};
+static const struct word words[] = {
+	{"replace", "REPLACE", "the present object is destroyed and another one is made"},
+	{"delete", "DESTROY", "the object is destroyed"},
+	{"forget", "FORGET", "the object stays and is no longer managed"},
+	{"create", "CREATE", "a new object is made"},
+	{"update", "UPDATE", "the object is changed in place"},
+	{"read", "READ", "data is read"},
+	{"move", "MOVE", "the object gets another address"},
+	{"import", "IMPORT", "an existing object becomes managed"},
+	{"drift", "DRIFT", "the object changed outside Terraform"},
+};
+
+static const struct word *find_word(const char *code)
+{
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (code != NULL && strcmp(words[i].code, code) == 0)
+			return &words[i];
+	return NULL;
+}
+
+static void put_cause(struct writer *w, jv finding)
+{
+	auto_jv because = json_array(finding, "because");
+	int count = json_length(because);
+
+	if (count > 0) {
+		writer_put(w, " because ");
+		writer_list(w, because, because_max);
+		writer_put(w, count == 1 ? " changes" : " change");
+	}
+	if (json_str(finding, "reason") != NULL) {
+		writer_put(w, count > 0 ? "; reason " : " because ");
+		writer_member(w, finding, "reason");
+	}
+}
+
+static void put_finding(struct writer *w, jv finding)
+{
+	const struct word *word = find_word(json_str(finding, "code"));
+	const char *verdict = json_str(finding, "verdict");
+
+	writer_put(w, "  ");
+	writer_put(w, word != NULL ? word->name : "UNUSUAL");
+	writer_put(w, " ");
+	writer_member(w, finding, "address");
+	if (json_has(finding, "deposed")) {
+		writer_put(w, " (deposed object ");
+		writer_member(w, finding, "deposed");
+		writer_put(w, ")");
+	}
+	put_cause(w, finding);
+	writer_put(w, ": ");
+	if (word != NULL) {
+		writer_put(w, word->consequence);
+	} else {
+		writer_put(w, "not understood, code ");
+		writer_member(w, finding, "code");
+	}
+	if (word == NULL || verdict == NULL || strcmp(verdict, "review") == 0) {
+		writer_put(w, "; actions ");
+		writer_member(w, finding, "actions");
+	}
+	writer_put(w, "\n");
+}
+
+static void put_plan(struct writer *w, const struct review *review, jv policy)
+{
+	auto_jv named = json_object(policy, "plan");
+	auto_jv state = json_object(review->seal, "state");
+	auto_jv terraform = json_object(review->seal, "terraform");
+	int shown = json_length(review->findings);
+
+	writer_put(w, "\nApplies plan ");
+	writer_member(w, named, "id");
+	writer_put(w, ", verdict ");
+	writer_member(w, named, "verdict");
+	writer_put(w, ", made at ");
+	writer_member(w, review->seal, "created_at");
+	writer_put(w, " by version ");
+	writer_member(w, terraform, "version");
+	writer_put(w, "\n  against state lineage ");
+	writer_member(w, state, "lineage");
+	writer_put(w, " serial ");
+	writer_member(w, state, "serial");
+	writer_put(w, "\nThe plan's changes: ");
+	writer_number(w, review->total);
+	writer_put(w, "\n");
+	for (int i = 0; i < shown; i++) {
+		auto_jv finding = json_at(review->findings, i);
+		put_finding(w, finding);
+	}
+}
+
+static void put_unseen(struct writer *w, const struct review *review, jv run)
+{
+	auto_jv workspace = json_object(run, "workspace");
+	int64_t missing = review->total - json_length(review->findings);
+
+	writer_put(w, "\nNot inspected\n");
+	if (missing > 0) {
+		writer_put(w, "  changes that do not stand above: ");
+		writer_number(w, missing);
+		writer_put(w, "\n");
+	}
+	if (jv_is_valid(review->seal)) {
+		writer_put(w, "  the values of attributes, and what provisioners and other programs that the plan "
+			      "starts will do\n");
+		return;
+	}
+	writer_put(w, "  what the tool will change: it has no plan that could be read before it runs\n");
+	if (jv_is_valid(workspace))
+		writer_put(w, "  the files of the workspace: they are taken as they are when the tool runs\n");
+}
+
+static void put_digest(struct writer *w, const char *name, jv object, const char *key)
+{
+	const char *value = json_str(object, key);
+
+	if (value == NULL || value[0] == '\0')
+		return;
+	writer_put(w, "  ");
+	writer_put(w, name);
+	writer_put(w, " ");
+	writer_quote(w, value);
+	writer_put(w, "\n");
+}
+
+static void put_digests(struct writer *w, const struct review *review, const struct review_terms *terms, jv policy)
+{
+	auto_jv named = json_object(policy, "plan");
+
+	writer_put(w, "\nDigests (SHA-256)\n");
+	put_digest(w, "subject  ", policy, "subject_sha256");
+	put_digest(w, "decision ", policy, "decision_sha256");
+	put_digest(w, "plan seal", named, "seal_sha256");
+	put_digest(w, "plan file", review->seal, "plan_sha256");
+	put_digest(w, "tree     ", review->seal, "tree_sha256");
+	put_digest(w, "lock file", review->seal, "lock_sha256");
+	put_digest(w, "findings ", review->seal, "findings_sha256");
+	writer_put(w, "  record    ");
+	writer_put(w, terms->head);
+	writer_put(w, "\nNonce ");
+	writer_put(w, terms->nonce);
+	writer_put(w, "\nA signature under this text lets exactly this call run, once.\n");
+}
+
+int review_text(const struct review *review, const struct review_terms *terms, struct buf *out, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(LIMIT_REVIEW_TEXT);
+	struct sbx_error inner = SBX_ERROR_INIT;
+	struct writer w = {&text, &inner, 0};
+	auto_jv policy = json_object(review->call, "policy");
+	auto_jv run = json_object(policy, "run");
+
+	put_head(&w, review, terms, run);
+	put_who(&w, review, terms, policy);
+	if (jv_is_valid(review->seal))
+		put_plan(&w, review, policy);
+	put_unseen(&w, review, run);
+	put_steps(&w, run);
+	put_credentials(&w, policy);
+	put_means(&w, run);
+	put_digests(&w, review, terms, policy);
+	if (!w.failed)
+		return buf_add(out, buf_str(&text), text.len, err);
+	if (strcmp(inner.code, "too_large") == 0) {
+		sbx_fail(err, SBX_DENIED, "review_too_large", "the review text would have more than %zu bytes",
+			 LIMIT_REVIEW_TEXT);
+		return sbx_hint(err, "make a plan with fewer changes at once");
+	}
+	*err = inner;
+	return -1;
+}

@@ -1,0 +1,126 @@
+/* Lines of a review text: what is ours as it is, what is not in quotes. */
+#include "review_writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "digest.h"
+#include "review_text.h"
+
+static const size_t datum_max = 120;
+
+int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err)
+{
+	size_t shown = len < datum_max ? len : datum_max;
+	char digest[DIGEST_HEX_SIZE], escaped[8];
+
+	if (buf_add_str(out, "\"", err) < 0)
+		return -1;
+	for (size_t i = 0; i < shown; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+		int plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+		snprintf(escaped, sizeof escaped, plain ? "%c" : c == '"' || c == '\\' ? "\\%c" : "\\x%02x", c);
+		if (buf_add_str(out, escaped, err) < 0)
+			return -1;
+	}
+	if (shown == len)
+		return buf_add_str(out, "\"", err);
+	digest_sha256_hex(bytes, len, digest);
+	return buf_addf(out, err, "\" (cut: %zu bytes, sha256 %s)", len, digest);
+}
+
+void writer_put(struct writer *w, const char *text)
+{
+	if (!w->failed)
+		w->failed = buf_add_str(w->out, text, w->err) < 0;
+}
+
+void writer_number(struct writer *w, int64_t number)
+{
+	if (!w->failed)
+		w->failed = buf_addf(w->out, w->err, "%lld", (long long)number) < 0;
+}
+
+void writer_time(struct writer *w, int64_t seconds)
+{
+	char text[CLOCK_RFC3339_SIZE];
+
+	clock_format(seconds, text);
+	writer_put(w, text);
+}
+
+static void writer_quote_bytes(struct writer *w, const char *bytes, size_t len)
+{
+	if (!w->failed)
+		w->failed = review_quote(w->out, bytes, len, w->err) < 0;
+}
+
+void writer_quote(struct writer *w, const char *text)
+{
+	writer_quote_bytes(w, text, strlen(text));
+}
+
+void writer_value(struct writer *w, jv value)
+{
+	auto_buf text = BUF_INIT(2 * LIMIT_CALL);
+
+	if (jv_get_kind(value) == JV_KIND_STRING) {
+		writer_quote_bytes(w, jv_string_value(value), (size_t)jv_string_length_bytes(jv_copy(value)));
+		return;
+	}
+	if (!jv_is_valid(value)) {
+		writer_put(w, "none");
+		return;
+	}
+	if (w->failed || (w->failed = json_write(value, &text, w->err) < 0))
+		return;
+	if (jv_get_kind(value) != JV_KIND_ARRAY && jv_get_kind(value) != JV_KIND_OBJECT) {
+		writer_put(w, buf_str(&text));
+		return;
+	}
+	writer_put(w, "json ");
+	writer_quote_bytes(w, buf_str(&text), text.len);
+}
+
+void writer_member(struct writer *w, jv object, const char *key)
+{
+	auto_jv value = json_get(object, key);
+
+	if (jv_get_kind(value) == JV_KIND_NULL)
+		writer_put(w, "none");
+	else
+		writer_value(w, value);
+}
+
+void writer_members(struct writer *w, jv object, const char *heading)
+{
+	if (json_length(object) == 0 || jv_get_kind(object) != JV_KIND_OBJECT)
+		return;
+	auto_jv keys = jv_keys(jv_copy(object));
+	for (int i = 0; i < json_length(keys); i++) {
+		auto_jv key = json_at(keys, i);
+		auto_jv value = jv_object_get(jv_copy(object), jv_copy(key));
+		writer_put(w, heading);
+		writer_value(w, key);
+		writer_put(w, " is ");
+		writer_value(w, value);
+		writer_put(w, "\n");
+	}
+}
+
+void writer_list(struct writer *w, jv array, int max)
+{
+	int count = json_length(array);
+
+	for (int i = 0; i < count && i < max; i++) {
+		auto_jv element = json_at(array, i);
+		writer_put(w, i > 0 ? ", " : "");
+		writer_value(w, element);
+	}
+	if (count > max) {
+		writer_put(w, " and ");
+		writer_number(w, count - max);
+		writer_put(w, " more");
+	}
+}

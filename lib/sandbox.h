@@ -1,0 +1,86 @@
+/* One run of policy.run in a throwaway sandbox: the step table, the driver, its frames, what comes out. The driver is a
+ * program of its own (sbx-helper(7)); nothing here trusts what a step prints. */
+#ifndef SBX_SANDBOX_H
+#define SBX_SANDBOX_H
+
+#include "digest.h"
+#include "json.h"
+#include "scrub.h"
+#include "steps.h"
+
+enum sandbox_state {
+	SANDBOX_COMPLETED, /* every step returned 0 */
+	SANDBOX_FAILED,	   /* a step did not, or what it made cannot be used */
+	SANDBOX_TIMEOUT,
+	SANDBOX_CANCELLED,
+	SANDBOX_REFUSED, /* nothing was started */
+	SANDBOX_UNKNOWN, /* a step had begun and nobody saw its end */
+};
+const char *sandbox_state_name(enum sandbox_state state);
+
+/* Bytes with their digest; the descriptor is borrowed and -1 for none. */
+struct sandbox_file {
+	int fd;
+	uint64_t size;
+	char sha256[DIGEST_HEX_SIZE];
+};
+#define SANDBOX_NO_FILE {.fd = -1}
+
+#define SANDBOX_LOCKS 8
+
+/* Who may end a run early beside INT and TERM: a reader that has gone (HUP, POLLERR or POLLHUP on READER_FD). */
+enum sandbox_reader { READER_STOPS, READER_MAY_GO };
+
+/* What a run is given. Everything is borrowed. */
+struct sandbox_job {
+	jv run;		 /* policy.run */
+	jv settings;	 /* drivers.NAME of sbx.yaml */
+	jv digests;	 /* program name to SHA-256: those that must be found inside; may be invalid */
+	const char *rc;	 /* file of the host bound as Terraform's CLI configuration; NULL without a mirror */
+	struct sandbox_file tree;  /* packed (tree.h) */
+	struct sandbox_file plan;  /* becomes the artefact "plan" */
+	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
+	const char *state_file;	   /* access write: the working copy, bound */
+	int credentials_fd;	   /* -1: none */
+	int locks[SANDBOX_LOCKS];  /* inherited by the driver until it has ended */
+	size_t lock_count;
+	const struct scrub *scrub;
+	int run_fd;    /* state/runs/CALL: "stdout" and "stderr" are written there */
+	int signal_fd; /* a signalfd of INT, TERM and HUP */
+	int reader_fd;
+	enum sandbox_reader reader;
+};
+
+/* What one stream printed, scrubbed and capped. */
+struct sandbox_text {
+	struct buf bytes;
+	uint64_t dropped;
+};
+
+struct sandbox_outcome {
+	enum sandbox_state state;
+	int started;	/* a step had begun */
+	int complete;	/* the stream of frames had its last one */
+	unsigned step;	/* the last one that began, from 1 */
+	int exit_code;	/* of the step that ended the run; -1: none */
+	int signal;	/* that killed it; 0: none */
+	int state_changed; /* a step wrote to a state that it had for reading */
+	jv isolation;	/* what sbx-entry measured */
+	jv artifacts;	/* array of {name, sha256, size} */
+	jv analysis;	/* sbx-plan's object; invalid when there is none */
+	int plan_fd;	/* the artefact "plan" in sealed memory, owned; -1: none */
+	struct sandbox_text out, err;
+	struct sbx_error trouble; /* why: a refusal, a plan that cannot be read, a driver that died; may be empty */
+	int64_t took_ms;
+};
+void sandbox_outcome_init(struct sandbox_outcome *outcome);
+void sandbox_outcome_clear(struct sandbox_outcome *outcome);
+
+/* Run it. 0: OUTCOME says what happened; -1: ERR, and no driver was started ("bad_call", 76, for a policy.run that no
+ * sbx-policy makes). */
+int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, struct sbx_error *err);
+
+/* The step's program has the name and its argv[1] is WORD (for hints about a failed "terraform init"). */
+int sandbox_step_is(jv run, unsigned step, const char *program, const char *word);
+
+#endif

@@ -1,0 +1,214 @@
+/* Around a run: record, state, plan, result. */
+#include "sandbox_close.h"
+
+#include <string.h>
+
+#include "audit.h"
+#include "call.h"
+#include "io.h"
+#include "log.h"
+#include "plan.h"
+#include "refused.h"
+#include "result.h"
+#include "sandbox_keep.h"
+#include "sandbox_report.h"
+
+void sandbox_stage_init(struct sandbox_stage *s)
+{
+	*s = (struct sandbox_stage){
+		.call = jv_invalid(), .run_fd = -1, .findings = jv_array(), .plan = jv_invalid(), .state_file = "none"};
+	sandbox_outcome_init(&s->outcome);
+}
+
+void sandbox_stage_clear(struct sandbox_stage *s)
+{
+	jv_free(take_jv(&s->findings));
+	jv_free(take_jv(&s->plan));
+	sandbox_outcome_clear(&s->outcome);
+}
+
+int sandbox_is_claimed(jv call)
+{
+	const char *state = call_approval_state(call);
+
+	return state != NULL && strcmp(state, "claimed") == 0;
+}
+
+int sandbox_record_start(const struct sandbox_stage *s, struct sbx_error *err)
+{
+	auto_jv policy = json_object(s->call, "policy"), plan = json_object(policy, "plan");
+	auto_jv steps = json_array(s->prepared->run, "steps");
+	auto_jv details = json_set_str(jv_object(), "driver", json_str(s->prepared->run, "driver"));
+
+	details = json_set_str(take_jv(&details), "isolation", json_str(s->prepared->run, "require"));
+	details = json_set_int(take_jv(&details), "steps", json_length(steps));
+	details = json_set_str(take_jv(&details), "plan", json_str(plan, "id"));
+	return audit_append(s->state, AUDIT_INTENT, "sandbox.started", call_id(s->call), details, err);
+}
+
+static void record_end(const struct sandbox_stage *s)
+{
+	const struct sandbox_outcome *o = &s->outcome;
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_jv details = json_set_str(jv_object(), "state", sandbox_state_name(o->state)), digests = jv_array();
+
+	for (int i = 0, n = json_length(o->artifacts); i < n; i++) {
+		auto_jv artifact = json_at(o->artifacts, i);
+		digests = json_append(take_jv(&digests), json_get(artifact, "sha256"));
+	}
+	if (o->exit_code >= 0)
+		details = json_set_int(take_jv(&details), "exit", o->exit_code);
+	if (o->signal > 0)
+		details = json_set_int(take_jv(&details), "signal", o->signal);
+	if (o->trouble.class != SBX_OK)
+		details = json_set_str(take_jv(&details), "code", o->trouble.code);
+	details = json_set_int(take_jv(&details), "took_ms", o->took_ms);
+	details = json_set(take_jv(&details), "artifacts", take_jv(&digests));
+	details = json_set_str(take_jv(&details), "verdict", sandbox_verdict(o));
+	details = json_set_str(take_jv(&details), "state_file", s->state_file);
+	if (audit_append(s->state, AUDIT_OUTCOME, "sandbox.completed", call_id(s->call), details, &err) < 0)
+		log_error(&err);
+}
+
+const char *sandbox_taken_name(enum ws_taken taken)
+{
+	return taken == WS_TAKEN ? "taken" : taken == WS_UNCHANGED ? "unchanged" : "kept_beside";
+}
+
+void sandbox_take_state_back(struct sandbox_stage *s)
+{
+	struct sandbox_outcome *o = &s->outcome;
+	struct sbx_error err = SBX_ERROR_INIT;
+	enum ws_taken taken = WS_KEPT_BESIDE;
+
+	if (!s->prepared->writes || s->prepared->state_file == NULL)
+		return;
+	if (ws_state_take_back(&s->prepared->ws, s->run_fd, &taken, &err) < 0) {
+		taken = WS_KEPT_BESIDE;
+		log_error(&err);
+	}
+	s->state_file = sandbox_taken_name(taken);
+	if (taken != WS_KEPT_BESIDE || !s->driver_ran)
+		return;
+	/* An apply whose state is not known any more is no success. */
+	if (o->state == SANDBOX_COMPLETED)
+		o->state = SANDBOX_FAILED;
+	sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "state_rejected",
+		 "the state that the run left is not a successor of the one it was given");
+	sbx_hint(&o->trouble, "it stands beside, as state.rejected in the call's directory below runs/ in the state directory");
+}
+
+/* A plan is used up when anything of it may have happened. */
+static void drop_used_plan(const struct sandbox_stage *s)
+{
+	const char *id = json_str(s->prepared->seal, "id");
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	if (id != NULL && s->outcome.started && plan_drop(s->state, id, &err) < 0)
+		log_error(&err);
+}
+
+static int record_plan(const struct sandbox_stage *s, struct sbx_error *err)
+{
+	auto_jv details = json_set_str(jv_object(), "plan", json_str(s->plan, "id"));
+
+	details = json_set_str(take_jv(&details), "seal_sha256", json_str(s->plan, "seal_sha256"));
+	details = json_set_str(take_jv(&details), "verdict", json_str(s->plan, "verdict"));
+	return audit_append(s->state, AUDIT_OUTCOME, "plan.kept", call_id(s->call), details, err);
+}
+
+/* Keep what sbx-plan has judged; a plan that the record does not know is not kept. */
+static void keep_plan(struct sandbox_stage *s)
+{
+	struct sandbox_outcome *o = &s->outcome;
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	if (o->state != SANDBOX_COMPLETED || !sandbox_makes_plan(s->prepared->run) || !jv_is_valid(o->analysis))
+		return;
+	if (json_bool(o->analysis, "errored") == 1) {
+		o->state = SANDBOX_FAILED;
+		sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "plan_errored", "the plan says of itself that it is not complete");
+		return;
+	}
+	struct sandbox_plan plan = {.call = s->call,
+				    .digests = s->prepared->digests,
+				    .state = s->prepared->state_facts,
+				    .tree = s->prepared->job.tree,
+				    .findings = s->findings,
+				    .verdict = sandbox_verdict(o)};
+	if (o->plan_fd < 0)
+		sbx_fail(&err, SBX_PROTOCOL, "bad_frame", "the sandbox gave no plan");
+	if (o->plan_fd < 0 || sandbox_keep(s->state, s->key, &plan, o, &s->plan, &err) < 0 ||
+	    record_plan(s, &err) < 0) {
+		struct sbx_error late = SBX_ERROR_INIT;
+		if (jv_is_valid(s->plan))
+			plan_drop(s->state, json_str(s->plan, "id"), &late);
+		jv_free(take_jv(&s->plan));
+		log_error(&err);
+		o->state = SANDBOX_FAILED;
+		o->trouble = err;
+		return;
+	}
+	plan_drop_expired(s->state, &err);
+}
+
+static jv add_record_head(const struct sandbox_stage *s, jv result)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	char head[65];
+	int64_t seq;
+
+	if (audit_head(s->state, head, &seq, &err) < 0) {
+		log_error(&err);
+		return result;
+	}
+	return json_set_str(result, "record_head", head);
+}
+
+void sandbox_give_approval_back(const struct sandbox_stage *s)
+{
+	auto_jv approval = json_object(s->call, "approval");
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	if (sandbox_is_claimed(s->call) && refused_write(s->state, s->key, s->run_fd, call_id(s->call),
+					   json_str(approval, "id"), &err) < 0)
+		log_error(&err);
+}
+
+void sandbox_close(struct sandbox_stage *s)
+{
+	jv_free(take_jv(&s->findings));
+	s->findings = sandbox_findings(&s->outcome);
+	drop_used_plan(s);
+	keep_plan(s);
+	record_end(s);
+}
+
+static void store_result(const struct sandbox_stage *s, jv result)
+{
+	auto_buf text = BUF_INIT(LIMIT_CALL);
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	if (json_write(result, &text, &err) < 0 || io_create_file(s->run_fd, "result", text.data, text.len, &err) < 0)
+		log_error(&err);
+}
+
+jv sandbox_result(const struct sandbox_stage *s)
+{
+	const struct sandbox_outcome *o = &s->outcome;
+	struct sbx_error err = SBX_ERROR_INIT;
+	jv result = jv_invalid();
+
+	if (sandbox_report(s->prepared->run, o, s->findings, sandbox_verdict(o), &result, &err) < 0) {
+		log_error(&err);
+		jv_free(result);
+		result = json_set_str(jv_object(), "state", sandbox_state_name(o->state));
+	}
+	result = json_set_str(result, "state_file", s->state_file);
+	if (jv_is_valid(s->plan))
+		result = json_set(result, "plan", jv_copy(s->plan));
+	result = add_record_head(s, result);
+	if (sandbox_is_claimed(s->call))
+		store_result(s, result);
+	return result;
+}

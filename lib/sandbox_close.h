@@ -1,0 +1,45 @@
+/* What stands around a run: the intent in the record before it; state, plan and outcome after it; the result. */
+#ifndef SBX_SANDBOX_CLOSE_H
+#define SBX_SANDBOX_CLOSE_H
+
+#include "sandbox_prepare.h"
+
+/* One call in this stage. The first five are borrowed and set by the caller. */
+struct sandbox_stage {
+	const struct state *state;
+	const struct secret *key;
+	jv call;
+	int run_fd; /* state/runs/CALL */
+	struct prepared *prepared;
+	struct sandbox_outcome outcome;
+	int driver_ran; /* it may have done something: no approval comes back for it without its word */
+	jv findings;	/* all of them */
+	jv plan;	/* {id, seal_sha256, …} when one was kept */
+	const char *state_file; /* "none", "unchanged", "taken", "kept_beside" */
+};
+void sandbox_stage_init(struct sandbox_stage *stage);
+void sandbox_stage_clear(struct sandbox_stage *stage);
+
+/* sandbox.started: no record, no action. */
+int sandbox_record_start(const struct sandbox_stage *stage, struct sbx_error *err);
+
+/* After the driver, or instead of it: the state comes back. Whatever way the run ended, the newest one that Terraform
+ * wrote counts; an apply whose state is not known any more is no success ("state_rejected"). */
+void sandbox_take_state_back(struct sandbox_stage *stage);
+
+const char *sandbox_taken_name(enum ws_taken taken);
+
+/* After the driver: a used plan goes, a judged one is kept (and no plan that the record does not know), sandbox.completed
+ * is written. What fails here is logged, or becomes the outcome's trouble. */
+void sandbox_close(struct sandbox_stage *stage);
+
+/* The member "result"; the caller's. That of a call which has spent an approval is kept as runs/CALL/result too: its reader
+ * may have gone. */
+jv sandbox_result(const struct sandbox_stage *stage);
+
+/* The proof that nothing was started, for a call that has claimed an approval. */
+void sandbox_give_approval_back(const struct sandbox_stage *stage);
+/* 1 when the call has spent an approval. */
+int sandbox_is_claimed(jv call);
+
+#endif

@@ -1,0 +1,31 @@
+/* Starting a driver, by the contract of sbx-helper(7). */
+#ifndef SBX_SANDBOX_DRIVER_H
+#define SBX_SANDBOX_DRIVER_H
+
+#include "sandbox.h"
+#include "spawn.h"
+
+struct driver {
+	struct child child;
+	int frames;  /* its stdout; -1 when closed */
+	int control; /* closing it means: stop, then remove everything */
+};
+#define DRIVER_NONE {.child = CHILD_NONE, .frames = -1, .control = -1}
+
+/* The driver that policy.run names is there, and can give what the tool needs: "missing_helper" (78),
+ * "egress_unsupported" (78) for a network that it does not have. */
+int driver_can(jv run, struct sbx_error *err);
+
+/* Start it with the table and the inputs of JOB. */
+int driver_start(struct driver *driver, const struct sandbox_job *job, struct sbx_error *err);
+
+/* How long a run may take, and what it gets after the first signal (milliseconds). */
+int64_t driver_deadline_ms(jv run);
+int64_t driver_grace_ms(jv run);
+
+/* `sbx-run-NAME --check`, its words on our stderr: its exit status, or -1 with ERR. */
+int driver_check(const char *name, struct sbx_error *err);
+
+void driver_clear(struct driver *driver);
+
+#endif

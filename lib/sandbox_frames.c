@@ -1,0 +1,236 @@
+/* The frames of a run: what each one means for the outcome. */
+#include "sandbox_frames.h"
+
+#include <string.h>
+
+#include "clock.h"
+#include "io.h"
+#include "log.h"
+
+static const size_t evidence_max = FRAME_MAX;
+
+/* Step NUMBER (from 1) of the run. */
+static jv step_at(jv run, unsigned number)
+{
+	auto_jv steps = json_array(run, "steps");
+
+	return number > 0 ? json_at(steps, (int)number - 1) : jv_invalid();
+}
+
+int sandbox_step_is(jv run, unsigned step, const char *program, const char *word)
+{
+	auto_jv entry = step_at(run, step), argv = json_array(entry, "argv"), second = json_at(argv, 1);
+	const char *name = json_str(entry, "program"), *text = json_text(second);
+
+	return name != NULL && text != NULL && strcmp(name, program) == 0 && strcmp(text, word) == 0;
+}
+
+void sandbox_stop(struct run *run, enum stop why)
+{
+	if (run->stop != STOP_NONE)
+		return;
+	run->stop = why;
+	run->guard = clock_mono_ms() + driver_grace_ms(run->job->run) + SANDBOX_SLACK_MS;
+	base_close_fd(&run->driver.control);
+}
+
+static int bad_stream(struct run *run, const char *what)
+{
+	return sbx_fail(&run->broken, SBX_PROTOCOL, "bad_frame", "the sandbox driver broke its contract: %s", what);
+}
+
+/* The object of a frame; invalid with run->broken filled when it is none. */
+static jv payload(struct run *run, const struct frame *frame)
+{
+	jv object = jv_invalid();
+
+	if (json_parse(frame->payload, frame->len, evidence_max, &object, &run->broken) < 0 ||
+	    jv_get_kind(object) != JV_KIND_OBJECT) {
+		jv_free(take_jv(&object));
+		bad_stream(run, "a frame holds no object");
+	}
+	return object;
+}
+
+static int take_step(struct run *run, const struct frame *frame)
+{
+	if (frame->step != run->outcome->step + 1 || frame->step > run->step_count)
+		return bad_stream(run, "a step out of order");
+	auto_jv entry = step_at(run->job->run, frame->step);
+	run->outcome->started = 1;
+	run->outcome->step = frame->step;
+	run->analysing = json_str(entry, "analyse") != NULL;
+	log_line("step %u of %u: %s", frame->step, run->step_count, json_str(entry, "program"));
+	if (run->analysing && analysis_running(&run->analysis))
+		return bad_stream(run, "two steps that analyse");
+	return run->analysing ? analysis_start(&run->analysis, &run->broken) : 0;
+}
+
+static int take_exit(struct run *run, const struct frame *frame)
+{
+	struct sandbox_outcome *outcome = run->outcome;
+	auto_jv object = payload(run, frame);
+	int64_t value;
+
+	if (frame->step != outcome->step || outcome->step == 0 || !jv_is_valid(object))
+		return bad_stream(run, "an exit without its step");
+	outcome->exit_code = -1;
+	outcome->signal = 0;
+	if (json_int(object, "exit", &value) == 0 && value >= 0 && value <= 255)
+		outcome->exit_code = (int)value;
+	else if (json_int(object, "signal", &value) == 0 && value > 0 && value < 128)
+		outcome->signal = (int)value;
+	else
+		return bad_stream(run, "an exit that says nothing");
+	if (json_int(object, "out_dropped", &value) == 0 && value > 0) {
+		if (run->analysing)
+			run->analysis.overrun = 1;
+		else
+			outcome->out.dropped += (uint64_t)value;
+	}
+	if (json_int(object, "err_dropped", &value) == 0 && value > 0)
+		outcome->err.dropped += (uint64_t)value;
+	const char *failed = json_str(object, "failed");
+	if (failed != NULL)
+		sbx_fail(&outcome->trouble, SBX_COMMAND_FAILED, failed,
+			 "step %u did not start, or did not leave what it was to make", frame->step);
+	run->exits += outcome->exit_code == 0 && failed == NULL;
+	return 0;
+}
+
+/* The artefact was announced by the table, so the plan is the only one that is kept; others are counted by digest. */
+static int take_artifact(struct run *run, const struct frame *frame)
+{
+	auto_jv object = payload(run, frame);
+	const char *name = json_str(object, "name"), *sha256 = json_str(object, "sha256");
+	int64_t size;
+
+	if (run->artifact_fd >= 0 || name == NULL || sha256 == NULL || json_int(object, "size", &size) < 0 || size < 0 ||
+	    (uint64_t)size > LIMIT_ARTIFACT || json_length(run->outcome->artifacts) >= LIMIT_STEPS)
+		return bad_stream(run, "an artefact that cannot be");
+	run->artifact_fd = io_memfd("sbx-artefact", &run->broken);
+	if (run->artifact_fd < 0)
+		return -1;
+	jv_free(run->artifact);
+	run->artifact = take_jv(&object);
+	run->artifact_left = (uint64_t)size;
+	return 0;
+}
+
+/* All its bytes are here: they must be those that sbx-entry hashed. */
+static int finish_artifact(struct run *run)
+{
+	auto_fd fd = take_fd(&run->artifact_fd);
+	const char *name = json_str(run->artifact, "name"), *claimed = json_str(run->artifact, "sha256");
+	char sha256[DIGEST_HEX_SIZE];
+	uint64_t size;
+
+	if (io_seal(fd, &run->broken) < 0 || digest_fd_hex(fd, LIMIT_ARTIFACT, sha256, &size, &run->broken) < 0)
+		return -1;
+	if (strcmp(sha256, claimed) != 0)
+		return bad_stream(run, "an artefact with another digest");
+	run->outcome->artifacts =
+		json_append(take_jv(&run->outcome->artifacts), sandbox_artifact(name, sha256, size));
+	if (strcmp(name, "plan") == 0) {
+		if (run->outcome->plan_fd >= 0)
+			return bad_stream(run, "two plans");
+		run->outcome->plan_fd = take_fd(&fd);
+	}
+	return 0;
+}
+
+static int take_data(struct run *run, const struct frame *frame)
+{
+	if (run->artifact_fd < 0 || frame->len > run->artifact_left)
+		return bad_stream(run, "data that belongs to no artefact");
+	run->artifact_left -= frame->len;
+	return io_write_all(run->artifact_fd, frame->payload, frame->len, &run->broken);
+}
+
+static int take_refused(struct run *run, const struct frame *frame)
+{
+	auto_jv object = payload(run, frame);
+	const char *code = json_str(object, "code"), *message = json_str(object, "message");
+
+	run->outcome->complete = 1;
+	if (run->outcome->started)
+		return bad_stream(run, "a refusal after a step");
+	sbx_fail(&run->outcome->trouble, SBX_DENIED, code != NULL ? code : "sandbox_refused", "%s",
+		 message != NULL ? message : "the sandbox refused to start");
+	return 0;
+}
+
+/* What the driver itself has to say. */
+static int take_event(struct run *run, const struct frame *frame)
+{
+	auto_jv object = payload(run, frame);
+	const char *event = json_str(object, "event"), *message = json_str(object, "message");
+
+	if (event == NULL)
+		return bad_stream(run, "an event without a name");
+	if (strcmp(event, "deadline") == 0 && run->stop == STOP_NONE)
+		sandbox_stop(run, STOP_DEADLINE);
+	else if (strcmp(event, "cannot_isolate") == 0) {
+		sbx_fail(&run->outcome->trouble, SBX_UNAVAILABLE, "cannot_isolate", "%s",
+			 message != NULL ? message : "this machine cannot make a sandbox");
+		const char *hint = json_str(object, "hint");
+		sbx_hint(&run->outcome->trouble, "%s", hint != NULL ? hint : "sbx-run --check says what is missing");
+	} else if (message != NULL)
+		log_line("%s: %s", event, message);
+	return 0;
+}
+
+static int take_frame(struct run *run, const struct frame *frame)
+{
+	switch (frame->type) {
+	case FRAME_HELLO:
+		run->outcome->isolation = payload(run, frame);
+		return jv_is_valid(run->outcome->isolation) ? 0 : -1;
+	case FRAME_REFUSED:
+		return take_refused(run, frame);
+	case FRAME_STEP:
+		return take_step(run, frame);
+	case FRAME_OUT:
+		if (run->analysing)
+			return analysis_give(&run->analysis, frame->payload, frame->len, &run->broken);
+		capture_feed(&run->out, frame->payload, frame->len);
+		return 0;
+	case FRAME_ERR:
+		capture_feed(&run->err, frame->payload, frame->len);
+		return 0;
+	case FRAME_ARTIFACT:
+		if (take_artifact(run, frame) < 0)
+			return -1;
+		return run->artifact_left == 0 ? finish_artifact(run) : 0;
+	case FRAME_DATA:
+		if (take_data(run, frame) < 0)
+			return -1;
+		return run->artifact_left == 0 ? finish_artifact(run) : 0;
+	case FRAME_EXIT:
+		return take_exit(run, frame);
+	case FRAME_END: {
+		auto_jv object = payload(run, frame);
+		run->outcome->complete = 1;
+		run->outcome->state_changed = run->job->state_file == NULL && json_bool(object, "state_changed") == 1;
+		return jv_is_valid(object) ? 0 : -1;
+	}
+	case FRAME_EVENT:
+		return take_event(run, frame);
+	}
+	return bad_stream(run, "an unknown frame");
+}
+
+/* Frames that are whole, until sbx-plan cannot take more. */
+int sandbox_take_frames(struct run *run)
+{
+	struct frame frame;
+	int got = 0;
+
+	while (!analysis_blocked(&run->analysis) && (got = frame_next(&run->frames, &frame, &run->broken)) == 1) {
+		if (run->outcome->complete && frame.type != FRAME_EVENT)
+			return bad_stream(run, "a frame after the last");
+		if (take_frame(run, &frame) < 0)
+			return -1;
+	}
+	return got < 0 ? -1 : 0;
+}

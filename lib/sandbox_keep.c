@@ -1,0 +1,123 @@
+/* The seal of a kept plan. */
+#include "sandbox_keep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "call.h"
+#include "clock.h"
+#include "plan.h"
+#include "tree.h"
+
+#define LOCK_FILE ".terraform.lock.hcl"
+static const size_t lock_file_max = (size_t)1 << 20;
+
+int sandbox_makes_plan(jv run)
+{
+	auto_jv produces = json_array(run, "produces");
+
+	for (int i = 0, n = json_length(produces); i < n; i++) {
+		auto_jv entry = json_at(produces, i);
+		const char *name = json_str(entry, "name");
+		if (name != NULL && strcmp(name, "plan") == 0)
+			return json_bool(run, "analyse") == 1;
+	}
+	return 0;
+}
+
+/* Digest of the lock file in the packed tree; "" when there is none. */
+static int lock_digest(const struct sandbox_file *tree, const char *cwd, char sha256[DIGEST_HEX_SIZE],
+		       struct sbx_error *err)
+{
+	auto_free char *path = NULL, *text = NULL;
+	int at_top = cwd == NULL || strcmp(cwd, ".") == 0;
+	size_t len = 0;
+
+	sha256[0] = '\0';
+	if (tree->fd < 0)
+		return 0;
+	if (asprintf(&path, "%s%s%s", at_top ? "" : cwd, at_top ? "" : "/", LOCK_FILE) < 0)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	int found = tree_find(tree->fd, tree->size, path, lock_file_max, &text, &len, err);
+	if (found == 1)
+		digest_sha256_hex(text, len, sha256);
+	return found < 0 ? -1 : 0;
+}
+
+/* The program of the step that analyses: the one whose words about the plan were believed. */
+static jv judged_by(jv run, jv digests, jv analysis)
+{
+	auto_jv steps = json_array(run, "steps");
+	jv terraform = json_set_str(jv_object(), "version", json_str(analysis, "terraform_version"));
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i);
+		const char *program = json_str(step, "program");
+		if (program == NULL || json_str(step, "analyse") == NULL)
+			continue;
+		terraform = json_set_str(terraform, "program", program);
+		terraform = json_set_str(terraform, "sha256", json_str(digests, program));
+	}
+	return terraform;
+}
+
+static jv workspace_at(jv run)
+{
+	auto_jv workspace = json_object(run, "workspace"), state = json_object(workspace, "state");
+	jv at = json_set_str(jv_object(), "name", json_str(workspace, "name"));
+
+	at = json_set_str(at, "tree", json_str(workspace, "tree"));
+	at = json_set_str(at, "cwd", json_str(workspace, "cwd"));
+	return json_set_str(at, "state_path", json_str(state, "path"));
+}
+
+/* The terms of the call that made it, and where it stands. */
+static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandbox_outcome *outcome)
+{
+	auto_jv inner = json_object(plan->call, "call"), params = json_object(inner, "params");
+	auto_jv workspace = json_object(run, "workspace");
+	jv seal = json_set_str(jv_object(), "tool", call_tool(plan->call));
+
+	seal = json_set(seal, "params", jv_is_valid(params) ? jv_copy(params) : jv_object());
+	seal = json_set_str(seal, "principal", call_principal(plan->call));
+	seal = json_set_str(seal, "made_by", call_id(plan->call));
+	seal = json_set_str(seal, "driver", json_str(run, "driver"));
+	seal = json_set_str(seal, "target", json_str(run, "target"));
+	seal = json_set_str(seal, "isolation", json_str(outcome->isolation, "isolation"));
+	seal = json_set_str(seal, "workspace", json_str(workspace, "name"));
+	seal = json_set(seal, "workspace_at", workspace_at(run));
+	seal = json_set_str(seal, "backend", jv_is_valid(plan->state) ? "local" : "none");
+	return jv_is_valid(plan->state) ? json_set(seal, "state", jv_copy(plan->state)) : seal;
+}
+
+int sandbox_keep(const struct state *state, const struct secret *key, const struct sandbox_plan *plan,
+		 const struct sandbox_outcome *outcome, jv *kept, struct sbx_error *err)
+{
+	auto_jv policy = json_object(plan->call, "policy"), run = json_object(policy, "run");
+	auto_jv workspace = json_object(run, "workspace"), seal = jv_invalid();
+	char plan_sha256[DIGEST_HEX_SIZE], lock_sha256[DIGEST_HEX_SIZE], findings_sha256[65], seal_sha256[65];
+	char id[STATE_ID_SIZE], now[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE];
+	uint64_t size;
+
+	if (digest_fd_hex(outcome->plan_fd, LIMIT_ARTIFACT, plan_sha256, &size, err) < 0 ||
+	    lock_digest(&plan->tree, json_str(workspace, "cwd"), lock_sha256, err) < 0 ||
+	    json_digest(plan->findings, findings_sha256, err) < 0)
+		return -1;
+	clock_format(clock_seconds(), now);
+	clock_format(clock_seconds() + PLAN_TTL_S, end);
+	seal = seal_terms(plan, run, outcome);
+	seal = json_set_str(take_jv(&seal), "plan_sha256", plan_sha256);
+	seal = json_set_str(take_jv(&seal), "tree_sha256", plan->tree.sha256);
+	seal = json_set_str(take_jv(&seal), "lock_sha256", lock_sha256);
+	seal = json_set(take_jv(&seal), "terraform", judged_by(run, plan->digests, outcome->analysis));
+	seal = json_set(take_jv(&seal), "programs", jv_copy(plan->digests));
+	seal = json_set_str(take_jv(&seal), "verdict", plan->verdict);
+	seal = json_set_str(take_jv(&seal), "findings_sha256", findings_sha256);
+	seal = json_set_int(take_jv(&seal), "findings", json_length(plan->findings));
+	seal = json_set_str(json_set_str(take_jv(&seal), "created_at", now), "expires_at", end);
+	if (plan_keep(state, key, seal, outcome->plan_fd, plan->tree.fd, plan->findings, id, seal_sha256, err) < 0)
+		return -1;
+	jv made = json_set_str(json_set_str(jv_object(), "id", id), "seal_sha256", seal_sha256);
+	*kept = json_set_str(json_set_str(made, "verdict", plan->verdict), "expires_at", end);
+	return 0;
+}

@@ -1,0 +1,269 @@
+/* Getting ready. Nothing here starts anything, so a failure is a refusal. */
+#include "sandbox_prepare.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "call.h"
+#include "hostcheck.h"
+#include "io.h"
+#include "plan.h"
+#include "program.h"
+#include "result.h"
+#include "sandbox_driver.h"
+#include "sandbox_keep.h"
+#include "sandbox_table.h"
+#include "wire.h"
+
+#define RC_FILE "terraformrc"
+
+void prepared_init(struct prepared *p)
+{
+	*p = (struct prepared){.run = jv_invalid(),
+			       .seal = jv_invalid(),
+			       .digests = jv_invalid(),
+			       .state_facts = jv_invalid(),
+			       .ws = WS_STATE_NONE,
+			       .job = {.tree = SANDBOX_NO_FILE,
+				       .plan = SANDBOX_NO_FILE,
+				       .state = SANDBOX_NO_FILE,
+				       .credentials_fd = -1,
+				       .run_fd = -1,
+				       .signal_fd = -1,
+				       .reader_fd = -1}};
+}
+
+void prepared_clear(struct prepared *p)
+{
+	jv_free(take_jv(&p->run));
+	jv_free(take_jv(&p->seal));
+	jv_free(take_jv(&p->digests));
+	jv_free(take_jv(&p->state_facts));
+	ws_state_close(&p->ws);
+	scrub_free(take_ptr(&p->scrub));
+	free(take_ptr(&p->state_file));
+	free(take_ptr(&p->rc));
+	base_close_fd(&p->job.tree.fd);
+	base_close_fd(&p->job.plan.fd);
+	base_close_fd(&p->job.state.fd);
+}
+
+/* SECRETS_FD holds one wire field for each secret value: the scrubber's alone, wiped here. */
+static int learn_secrets(struct scrub *scrub, int secrets_fd, struct sbx_error *err)
+{
+	auto_secret all = SECRET_INIT;
+
+	if (secrets_fd < 0)
+		return 0;
+	if (!io_is_sealed(secrets_fd))
+		return sbx_fail(err, SBX_PROTOCOL, "bad_secrets", "the secrets are not in sealed memory");
+	if (secret_read_fd(&all, secrets_fd, 4 * LIMIT_CREDENTIALS * LIMIT_SECRET, err) < 0)
+		return -1;
+	struct wire wire = {.p = all.data, .left = all.len};
+	while (wire.left > 0) {
+		const unsigned char *bytes;
+		size_t len;
+		auto_secret one = SECRET_INIT;
+		if (wire_get_bytes(&wire, LIMIT_SECRET, &bytes, &len, err) < 0 || secret_alloc(&one, len + 1, err) < 0 ||
+		    secret_append(&one, bytes, len, err) < 0 || scrub_add(scrub, &one, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_credentials(struct prepared *p, jv call, int credentials_fd, int secrets_fd, struct sbx_error *err)
+{
+	auto_jv policy = json_object(call, "policy"), wanted = json_array(policy, "credentials");
+
+	p->scrub = scrub_new(err);
+	if (p->scrub == NULL || learn_secrets(p->scrub, secrets_fd, err) < 0)
+		return -1;
+	p->job.scrub = p->scrub;
+	p->job.credentials_fd = credentials_fd;
+	if (credentials_fd >= 0 && !io_is_sealed(credentials_fd))
+		return sbx_fail(err, SBX_PROTOCOL, "bad_secrets", "the credentials are not in sealed memory");
+	if (json_length(wanted) > 0 && (credentials_fd < 0 || secrets_fd < 0)) {
+		sbx_fail(err, SBX_PROTOCOL, "no_credentials", "the call needs credentials and came without");
+		return sbx_hint(err, "start it as: sbx-cred sbx-run");
+	}
+	return 0;
+}
+
+static jv describe_state(const struct ws_state *ws, const char *name, const char *path)
+{
+	jv facts = json_set_str(json_set_str(jv_object(), "workspace", name), "path", path);
+
+	facts = json_set_int(json_set_str(facts, "lineage", ws->lineage), "serial", ws->serial);
+	return json_set_str(facts, "sha256", ws->sha256);
+}
+
+/* For reading: a copy is enough, and the lock is free again. */
+static int read_state(struct prepared *p, const struct state *state, const char *name, const char *path,
+		      struct sbx_error *err)
+{
+	auto_ws_state ws = WS_STATE_NONE;
+
+	if (ws_state_open(state, name, path, WS_READ, &ws, err) < 0)
+		return -1;
+	p->state_facts = describe_state(&ws, name, path);
+	if (!ws.present)
+		return 0;
+	auto_fd from = ws_state_content(&ws, err), copy = from >= 0 ? io_memfd("sbx-state", err) : -1;
+	if (copy < 0 || io_copy(from, copy, LIMIT_STATE_FILE, NULL, err) < 0 || io_seal(copy, err) < 0)
+		return -1;
+	p->job.state.size = ws.size;
+	memcpy(p->job.state.sha256, ws.sha256, sizeof ws.sha256);
+	p->job.state.fd = take_fd(&copy);
+	return 0;
+}
+
+/* For writing: the exclusive lock now, the working copy when all else is known to be right. */
+static int lock_state(struct prepared *p, const struct state *state, const char *name, const char *path,
+		      struct sbx_error *err)
+{
+	if (ws_state_open(state, name, path, WS_WRITE, &p->ws, err) < 0)
+		return -1;
+	p->writes = 1;
+	p->state_facts = describe_state(&p->ws, name, path);
+	p->job.state.size = p->ws.size;
+	memcpy(p->job.state.sha256, p->ws.sha256, sizeof p->ws.sha256);
+	return 0;
+}
+
+static int take_state(struct prepared *p, const struct state *state, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(p->run, "workspace"), wanted = json_object(workspace, "state");
+	const char *name = json_str(workspace, "name"), *path = json_str(wanted, "path");
+	const char *access = json_str(wanted, "access");
+
+	if (!jv_is_valid(wanted))
+		return 0;
+	if (name == NULL || path == NULL || access == NULL)
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names no state");
+	if (strcmp(access, "read") == 0)
+		return read_state(p, state, name, path, err);
+	if (strcmp(access, "write") != 0)
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run wants an unknown access to the state");
+	return lock_state(p, state, name, path, err);
+}
+
+/* The kept plan and the copy of the workspace that it was made on. */
+static int take_plan(struct prepared *p, const struct state *state, const struct secret *key, jv call,
+		     struct sbx_error *err)
+{
+	auto_jv policy = json_object(call, "policy"), named = json_object(policy, "plan");
+	const char *id = json_str(named, "id");
+	char seal_sha256[65];
+
+	if (id == NULL)
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call runs a plan and names none");
+	if (plan_find(state, key, id, &p->seal, seal_sha256, err) < 0 ||
+	    plan_open_file(state, p->seal, &p->job.plan.fd, err) < 0 ||
+	    plan_open_tree(state, p->seal, &p->job.tree.fd, &p->job.tree.size, err) < 0)
+		return -1;
+	const char *tree_sha256 = json_str(p->seal, "tree_sha256");
+	snprintf(p->job.tree.sha256, sizeof p->job.tree.sha256, "%s", tree_sha256 != NULL ? tree_sha256 : "");
+	return digest_fd_hex(p->job.plan.fd, LIMIT_ARTIFACT, p->job.plan.sha256, &p->job.plan.size, err);
+}
+
+static int take_tree(struct prepared *p, const struct config *config, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(p->run, "workspace");
+	const char *name = json_str(workspace, "name"), *tree = json_str(workspace, "tree");
+
+	if (!jv_is_valid(workspace))
+		return 0;
+	if (name == NULL || tree == NULL)
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names no workspace");
+	p->job.tree.fd = workspace_copy(config, name, tree, p->job.tree.sha256, &p->job.tree.size, err);
+	return p->job.tree.fd < 0 ? -1 : 0;
+}
+
+enum need { NEED_CHECK, NEED_DIGEST };
+
+/* A plan holds only for the programs that made it, so their digests count; for the rest the file's owner and mode do. */
+static int take_programs(struct prepared *p, const struct state *state, enum need need, struct sbx_error *err)
+{
+	auto_jv programs = json_object(p->run, "programs");
+	auto_jv digests = jv_object();
+	char sha256[DIGEST_HEX_SIZE];
+
+	if (!jv_is_valid(programs))
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names no programs");
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
+		auto_jv name = jv_object_iter_key(programs, i), program = jv_object_iter_value(programs, i);
+		const char *path = json_str(program, "path");
+		if (path == NULL || json_text(name) == NULL)
+			return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names a program without a path");
+		if (need == NEED_CHECK) {
+			if (program_check(path, err) < 0)
+				return -1;
+			continue;
+		}
+		if (program_digest(state, path, sha256, err) < 0)
+			return -1;
+		digests = json_set_str(take_jv(&digests), json_text(name), sha256);
+	}
+	if (need == NEED_CHECK)
+		return 0;
+	p->digests = take_jv(&digests);
+	/* Only where a sealed plan runs is the digest compared again inside: hashing costs what starting terraform does. */
+	p->job.digests = jv_is_valid(p->seal) ? p->digests : jv_invalid();
+	return 0;
+}
+
+/* Terraform's settings: providers come from the mirror, and from nowhere else. */
+static int write_rc(struct prepared *p, const struct state *state, const char *call, int run_fd, struct sbx_error *err)
+{
+	static const char text[] = "provider_installation {\n  filesystem_mirror {\n    path = \"" SANDBOX_MIRROR
+				   "\"\n  }\n}\ndisable_checkpoint = true\n";
+
+	if (json_str(p->run, "mirror") == NULL)
+		return 0;
+	if (io_create_file(run_fd, RC_FILE, text, sizeof text - 1, err) < 0)
+		return -1;
+	/* The sandbox may run as another user; on the host the directory above keeps everyone else out. */
+	if (fchmodat(run_fd, RC_FILE, 0644, 0) < 0)
+		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot open %s to the sandbox", RC_FILE);
+	if (asprintf(&p->rc, "%s/runs/%s/" RC_FILE, state->path, call) < 0) {
+		p->rc = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	p->job.rc = p->rc;
+	return 0;
+}
+
+static int check_out(struct prepared *p, const struct state *state, jv call, int run_fd, struct sbx_error *err)
+{
+	if (!p->writes)
+		return 0;
+	if (ws_state_checkout(state, &p->ws, run_fd, call_id(call), json_str(p->state_facts, "workspace"),
+			      json_str(p->state_facts, "path"), &p->state_file, err) < 0)
+		return -1;
+	p->job.state_file = p->state_file;
+	return 0;
+}
+
+int prepare(struct prepared *p, const struct config *config, const struct state *state, const struct secret *key, jv call,
+	    int run_fd, int credentials_fd, int secrets_fd, struct sbx_error *err)
+{
+	auto_jv policy = json_object(call, "policy");
+
+	p->run = json_object(policy, "run");
+	p->job.run = p->run;
+	p->job.run_fd = run_fd;
+	if (!jv_is_valid(p->run))
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
+	int plan = json_bool(p->run, "plan") == 1;
+	if (result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
+	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
+	    hostcheck(config, state, key, call, err) < 0)
+		return -1;
+	if ((plan ? take_plan(p, state, key, call, err) : take_tree(p, config, err)) < 0)
+		return -1;
+	if (take_programs(p, state, plan || sandbox_makes_plan(p->run) ? NEED_DIGEST : NEED_CHECK, err) < 0 ||
+	    write_rc(p, state, call_id(call), run_fd, err) < 0)
+		return -1;
+	return check_out(p, state, call, run_fd, err);
+}

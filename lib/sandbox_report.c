@@ -1,0 +1,105 @@
+/* From outcome to result. */
+#include "sandbox_report.h"
+
+#include <string.h>
+
+#include "plan_verdict.h"
+#include "result.h"
+
+jv sandbox_findings(const struct sandbox_outcome *outcome)
+{
+	jv findings = json_array(outcome->analysis, "findings");
+
+	if (!jv_is_valid(findings))
+		findings = jv_array();
+	if (!outcome->state_changed)
+		return findings;
+	jv finding = json_set_str(jv_object(), "address", "terraform.tfstate");
+	finding = json_set_str(json_set_str(finding, "verdict", "review"), "code", "state_changed");
+	finding = json_set(json_set(finding, "actions", jv_array()), "because", jv_array());
+	finding = json_set_str(finding, "reason", "a step changed the state that it was given for reading; the change was thrown away");
+	return result_insert_finding(findings, finding);
+}
+
+const char *sandbox_verdict(const struct sandbox_outcome *outcome)
+{
+	const char *name = json_str(outcome->analysis, "verdict");
+	enum plan_verdict verdict;
+
+	if (name == NULL)
+		return NULL;
+	/* A word that we do not know is not a safe one. */
+	if (plan_verdict_parse(name, &verdict) < 0)
+		return plan_verdict_name(PLAN_DESTRUCTIVE);
+	if (outcome->state_changed && verdict < PLAN_REVIEW)
+		verdict = PLAN_REVIEW;
+	return plan_verdict_name(verdict);
+}
+
+/* Why it failed, as far as there is something to be done about it. */
+static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
+{
+	const struct sbx_error *trouble = &outcome->trouble;
+	const char *mirror = json_str(run, "mirror");
+
+	if (trouble->class != SBX_OK) {
+		result = json_set_str(result, "code", trouble->code);
+		return json_set_str(result, "hint", trouble->hint[0] != '\0' ? trouble->hint : trouble->message);
+	}
+	if (outcome->state != SANDBOX_FAILED || !sandbox_step_is(run, outcome->step, "terraform", "init"))
+		return result;
+	result = json_set_str(result, "code", "not_fetched");
+	if (mirror == NULL)
+		return json_set_str(result, "hint",
+				    "a sandbox has no network: name a directory as mirror: in policy.yaml, and fill it with "
+				    "`terraform providers mirror DIRECTORY` where the network is");
+	auto_jv hint = jv_string_fmt("terraform providers mirror %s (in this directory, where the network is; then terraform "
+				     "providers lock -fs-mirror=%s)",
+				     mirror, mirror);
+	return json_set(result, "hint", take_jv(&hint));
+}
+
+static int add_output(jv *result, jv run, const struct sandbox_outcome *outcome, struct sbx_error *err)
+{
+	const struct buf *out = &outcome->out.bytes, *errors = &outcome->err.bytes;
+	struct result_output shown = {.out = buf_str(out),
+				      .out_len = out->len,
+				      .out_dropped = outcome->out.dropped,
+				      .err = buf_str(errors),
+				      .err_len = errors->len,
+				      .err_dropped = outcome->err.dropped};
+
+	if (json_bool(run, "analyse") == 1) {
+		/* What a plan can read, its author can print: its own words stay here. */
+		shown = (struct result_output){.out = "", .err = ""};
+		if (outcome->state == SANDBOX_FAILED) {
+			shown.err_len = errors->len < LIMIT_ANALYSED_STDERR ? errors->len : LIMIT_ANALYSED_STDERR;
+			shown.err = buf_str(errors) + errors->len - shown.err_len;
+			/* The cut may have split a character; the rest of one would make all of it "escaped". */
+			while (shown.err_len > 0 && shown.err_len < errors->len && ((unsigned char)*shown.err & 0xc0) == 0x80) {
+				shown.err++;
+				shown.err_len--;
+			}
+		}
+	}
+	return result_set_output(result, &shown, err);
+}
+
+int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, const char *verdict, jv *result,
+		   struct sbx_error *err)
+{
+	jv made = json_set_str(jv_object(), "state", sandbox_state_name(outcome->state));
+
+	if (outcome->signal > 0)
+		made = json_set_int(made, "signal", outcome->signal);
+	else if (outcome->exit_code >= 0)
+		made = json_set_int(made, "exit", outcome->exit_code);
+	made = json_set_int(made, "took_ms", outcome->took_ms);
+	made = json_set(made, "artifacts", jv_copy(outcome->artifacts));
+	if (jv_is_valid(outcome->isolation))
+		made = result_set_isolation(made, outcome->isolation);
+	made = result_set_findings(made, findings);
+	made = json_set_str(made, "verdict", verdict);
+	*result = add_reason(made, run, outcome);
+	return add_output(result, run, outcome, err);
+}

@@ -1,0 +1,82 @@
+/* The step table: what sbx-entry is to check and to run, written by sbx-run, handed over by descriptor, length-prefixed (wire.h). */
+#ifndef SBX_STEPS_H
+#define SBX_STEPS_H
+
+#include <stdint.h>
+
+#include "buf.h"
+
+#define STEPS_VERSION 1u
+
+/* Where things stand inside every sandbox. */
+#define SANDBOX_WORK "/work"
+#define SANDBOX_CREDENTIALS "/run/sbx/cred"
+#define SANDBOX_ENTRY "/run/sbx/entry"
+#define SANDBOX_HOME "/tmp/home" /* empty at the start; TMPDIR is /tmp */
+
+enum slot_kind { SLOT_TEXT, SLOT_ARTIFACT /* text: its name; becomes /proc/self/fd/N */ };
+struct slot {
+	enum slot_kind kind;
+	char *text;
+};
+
+#define STEP_ANALYSE 1u	    /* stdout is for sbx-plan; neither credential nor egress */
+#define STEP_CREDENTIALS 2u /* may see the credential files */
+
+struct produce {
+	char *name; /* of the artefact */
+	char *path; /* relative to the step's working directory */
+};
+
+struct step {
+	char *program; /* absolute path in the sandbox */
+	struct slot *argv;
+	uint32_t argc; /* argv[0] included */
+	uint32_t flags;
+	struct produce *produces; /* taken right after this step */
+	uint32_t produce_count;
+};
+
+enum input_kind {
+	INPUT_TREE,	   /* a tree archive (tree.h), unpacked to SANDBOX_WORK */
+	INPUT_ARTIFACT,	   /* NAME: becomes a sealed memfd at once */
+	INPUT_STATE_READ,  /* written to PATH below SANDBOX_WORK; a change is reported and thrown away */
+	INPUT_STATE_WRITE, /* not in the inputs: the driver has mounted it at PATH; only its digest is checked */
+};
+struct input {
+	enum input_kind kind;
+	char *name;	/* INPUT_ARTIFACT */
+	char *path;	/* INPUT_STATE_*: relative to SANDBOX_WORK */
+	char sha256[65];
+	uint64_t size; /* of its bytes in the inputs descriptor, where the inputs stand one after the other */
+};
+
+struct program_digest {
+	char *path; /* in the sandbox */
+	char sha256[65];
+};
+
+#define STEPS_NAMESPACES 7 /* user mnt pid net ipc uts cgroup, in this order */
+
+struct steps {
+	char require[16];			  /* isolation that must be found: "local", "gvisor", "cluster-gvisor" */
+	uint64_t host_namespaces[STEPS_NAMESPACES]; /* inode numbers of the host's, for the comparison */
+	char *cwd;				  /* relative to SANDBOX_WORK; "." */
+	char **env;				  /* NAME=value, NULL at the end */
+	uint64_t output_max;			  /* bytes of stdout, and of stderr, that a step may send; the rest is counted and dropped */
+	uint64_t artifact_max;
+	uint64_t grace_ms; /* between INT and KILL when the driver stops it */
+	struct input *inputs;
+	uint32_t input_count;
+	struct program_digest *programs; /* those that must match; may be none */
+	uint32_t program_count;
+	struct step *steps;
+	uint32_t step_count;
+};
+
+int steps_encode(const struct steps *steps, struct buf *out, struct sbx_error *err);
+/* Fills an empty STEPS, whose fields are then owned by it; limits of limits.h hold. */
+int steps_decode(const void *bytes, size_t len, struct steps *steps, struct sbx_error *err);
+void steps_clear(struct steps *steps);
+
+#endif

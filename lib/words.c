@@ -1,0 +1,123 @@
+/* Our words, and foreign text made visible. */
+#include "words.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json_out.h"
+
+static void add(struct words *w, const char *bytes, size_t len)
+{
+	if (w->err.class == SBX_OK)
+		buf_add(&w->text, bytes, len, &w->err);
+}
+
+void words_say(struct words *w, const char *format, ...)
+{
+	auto_free char *text = NULL;
+	va_list args;
+
+	if (w->err.class != SBX_OK)
+		return;
+	va_start(args, format);
+	int len = vasprintf(&text, format, args);
+	va_end(args);
+	if (len < 0) {
+		text = NULL;
+		sbx_fail(&w->err, SBX_OS, "no_memory", "out of memory");
+		return;
+	}
+	add(w, text, (size_t)len);
+}
+
+/* Characters that a reader does not see as what they are: controls, invisible joiners, line separators, bidirectional overrides and
+ * isolates, byte order marks, and the tag block (text that only a model reads). */
+static int is_hidden(uint32_t c)
+{
+	static const uint32_t ranges[][2] = {
+		{0x00, 0x1f},	    {0x7f, 0x9f},     {0x00ad, 0x00ad}, {0x061c, 0x061c},   {0x180e, 0x180e},   {0x200b, 0x200f},
+		{0x2028, 0x202e},   {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
+		if (c >= ranges[i][0] && c <= ranges[i][1])
+			return 1;
+	return 0;
+}
+
+static void show(struct words *w, const char *text, size_t len, const char *kept)
+{
+	for (size_t i = 0; i < len;) {
+		uint32_t c = 0;
+		size_t n = json_out_utf8(text + i, len - i, &c);
+		if (n == 0) {
+			words_say(w, "\\x%02x", (unsigned char)text[i]);
+			n = 1;
+		} else if (c < 0x80 && strchr(kept, (int)c) != NULL && c != 0) {
+			add(w, text + i, n);
+		} else if (is_hidden(c)) {
+			if (c < 0x80)
+				words_say(w, "\\x%02x", (unsigned)c);
+			else
+				words_say(w, "\\u{%x}", (unsigned)c);
+		} else {
+			size_t run = n;
+			while (i + run < len && text[i + run] >= 0x20 && text[i + run] < 0x7f)
+				run++;
+			n = run;
+			add(w, text + i, n);
+		}
+		i += n;
+	}
+}
+
+void words_show(struct words *w, const char *text, size_t len)
+{
+	if (text != NULL)
+		show(w, text, len, "\n\t");
+}
+
+void words_line(struct words *w, const char *text, size_t max)
+{
+	if (text == NULL)
+		return;
+	size_t len = words_cut(text, max);
+	show(w, text, len, "");
+	if (text[len] != '\0')
+		words_say(w, "[cut]");
+}
+
+void words_quote(struct words *w, const char *text, size_t max)
+{
+	if (text == NULL)
+		return;
+	words_say(w, "\"");
+	size_t len = words_cut(text, max);
+	for (size_t i = 0; i < len;) {
+		size_t plain = strcspn(text + i, "\"\\");
+		plain = plain < len - i ? plain : len - i;
+		show(w, text + i, plain, "");
+		i += plain;
+		if (i < len)
+			words_say(w, "\\%c", text[i++]);
+	}
+	words_say(w, "%s", text[len] != '\0' ? "[cut]\"" : "\"");
+}
+
+size_t words_cut(const char *text, size_t max)
+{
+	size_t len = strnlen(text, max + 1);
+
+	if (len <= max)
+		return len;
+	for (len = max; len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80; len--)
+		;
+	return len;
+}
+
+void words_clear(struct words *w)
+{
+	buf_clear(&w->text);
+}

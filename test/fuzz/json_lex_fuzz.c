@@ -1,0 +1,81 @@
+/* The strict lexer against libjq: what it accepts, libjq reads too, and finds as many members and elements in it; and the bytes give the same
+ * tokens from a descriptor as from memory. */
+#include <jv.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "json_lex.h"
+
+static const struct json_lex_limits limits = {.bytes = 1 << 20, .depth = 200, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
+
+struct seen {
+	uint64_t hash; /* of tokens and texts */
+	size_t members;
+	int complete;
+};
+
+static struct seen read_all(struct json_lex *lex)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct seen seen = {.hash = 1469598103934665603u};
+	enum json_token token;
+	const char *text;
+	size_t len;
+
+	for (;;) {
+		if (json_lex_next(lex, &token, &text, &len, &err) < 0)
+			return seen;
+		if (token == JSON_END)
+			break;
+		int has_text = token == JSON_KEY || token == JSON_STRING || token == JSON_NUMBER;
+		if (has_text && text[len] != '\0')
+			abort();
+		seen.hash = (seen.hash ^ (uint64_t)token) * 1099511628211u;
+		for (size_t i = 0; has_text && i < len; i++)
+			seen.hash = (seen.hash ^ (unsigned char)text[i]) * 1099511628211u;
+		/* Every value but the first is a member or an element. */
+		seen.members += token != JSON_KEY && token != JSON_OBJECT_CLOSE && token != JSON_ARRAY_CLOSE;
+	}
+	seen.complete = 1;
+	return seen;
+}
+
+static size_t count_members(jv value)
+{
+	size_t count = 1;
+
+	if (jv_get_kind(value) == JV_KIND_ARRAY) {
+		jv_array_foreach(value, i, element) count += count_members(element);
+	} else if (jv_get_kind(value) == JV_KIND_OBJECT) {
+		jv_object_foreach(value, key, member) {
+			jv_free(key);
+			count += count_members(member);
+		}
+	}
+	jv_free(value);
+	return count;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_json_lex *lex = json_lex_memory(data, size, &limits, &err);
+	struct seen seen = read_all(lex);
+	auto_fd fd = io_sealed_memfd("fuzz", data, size, &err);
+	auto_json_lex *again = json_lex_fd(fd, &limits, &err);
+	struct seen same = read_all(again);
+
+	if (same.hash != seen.hash || same.complete != seen.complete)
+		abort();
+	if (!seen.complete)
+		return 0;
+	jv value = jv_parse_sized((const char *)data, (int)size);
+	if (!jv_is_valid(value))
+		abort();
+	if (count_members(value) != seen.members)
+		abort();
+	return 0;
+}

@@ -1,0 +1,5 @@
+/* true: the smallest step. */
+int main(void)
+{
+	return 0;
+}

@@ -1,0 +1,89 @@
+# Shared by the bats files of the sandbox: a step table, the driver, and its frames as JSON lines.
+
+# A place that other users can reach, for the runs without privileges.
+sandbox_setup_file() {
+	PLACE=$(mktemp -d "${TMPDIR:-/tmp}/sbx-sandbox.XXXXXX")
+	cp "$SBX_LIBEXEC/sbx-run-local" "$SBX_LIBEXEC/sbx-entry" "$SBX_BUILD/test/probe" "$PLACE"
+	chmod 755 "$PLACE" "$PLACE"/*
+	export PLACE
+}
+
+sandbox_teardown_file() {
+	rm -rf "$PLACE"
+}
+
+sandbox_setup() {
+	D=$BATS_TEST_TMPDIR
+	DRIVER=$PLACE/sbx-run-local
+	AS=()
+	WORK=67108864 MEMORY=1073741824 PIDS=64 FILES=256 DEADLINE=20000 GRACE=500
+	OPTIONS=(--bind "$PLACE/probe:/app/probe")
+	mkfifo "$D/control"
+	: >"$D/credentials"
+	exec {HOLD}<>"$D/control"
+	export D
+}
+
+sandbox_teardown() {
+	[ -z "${HOLD-}" ] || exec {HOLD}<&-
+	[ -z "${BACKGROUND-}" ] || kill -KILL "$BACKGROUND" 2>/dev/null || true
+}
+
+# The rest of the test as a user without any right.
+unprivileged() {
+	[ "$(id -u)" -eq 0 ] || return 0
+	AS=(setpriv --reuid=65533 --regid=65533 --clear-groups)
+}
+
+# table WORD...: see test/unit/mksteps.c.
+table() {
+	"$SBX_BUILD/test/mksteps" "$D/table" "$D/inputs" "$@"
+}
+
+# The command line of the driver in ARGV, and a script that gives it its descriptors (run_sbx closes 3).
+driver_script() {
+	cat >"$D/drive" <<-EOF
+		#!/bin/bash
+		exec "\$@" 3<"$D/table" 4<"$D/inputs" 5<"$D/control" 6<"$D/credentials" >"\${FRAMES:-$D/frames}"
+	EOF
+	chmod +x "$D/drive"
+	ARGV=("$D/drive" "${AS[@]}" "$DRIVER" --entry-fd 3 --inputs-fd 4 --control-fd 5 --work "$WORK" --memory "$MEMORY" --pids "$PIDS"
+		--files "$FILES" --cpu 1 --deadline-ms "$DEADLINE" --grace-ms "$GRACE" "${OPTIONS[@]}")
+}
+
+# sandbox RC WORD...: make the table, run the driver, expect status RC, and leave the frames as $D/lines and the artefacts in $D.
+sandbox() {
+	local want=$1
+	shift
+	table "$@"
+	driver_script
+	run_sbx "$want" "${ARGV[@]}"
+	frames
+}
+
+frames() {
+	"$SBX_BUILD/test/frames" "$D" <"$D/frames" >"$D/lines"
+}
+
+# sandbox_in_background WORD...: the same, left running as $BACKGROUND.
+sandbox_in_background() {
+	table "$@"
+	driver_script
+	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
+	BACKGROUND=$!
+}
+
+# said out|err STEP: the text of it.
+said() {
+	jq -rj --arg type "$1" --argjson step "$2" 'select(.type == $type and .step == $step) | .text' "$D/lines"
+}
+
+# frame TYPE FILTER [STEP]: of the JSON in the frames of TYPE.
+frame() {
+	jq -rc --arg type "$1" --argjson step "${3:-null}" "select(.type == \$type and (\$step == null or .step == \$step)) | .json | $2" "$D/lines"
+}
+
+# Nothing that runs NAME (at most 15 characters) is left.
+nobody_runs() {
+	! grep -lsx "$1" /proc/[0-9]*/comm
+}

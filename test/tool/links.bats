@@ -1,0 +1,72 @@
+# What each program links is short and written down; whatever else it links is a door that nobody looked at.
+
+load ../helpers
+
+# needed PROGRAM: the libraries of its dynamic section, without libc's own and the sanitizers'.
+needed() {
+	readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(lib[^.]*\)\..*\]/\1/p' |
+		grep -vE '^(libc|libm|ld-linux.*|libgcc_s|libasan|libubsan|liblsan|libpthread)$' | sort | tr '\n' ' '
+}
+
+allowed() { # PROGRAM LIBRARIES...: at most these
+	local program=$1 library
+	shift
+	[ -x "$program" ]
+	for library in $(needed "$program"); do
+		case " $* " in
+		*" $library "*) ;;
+		*)
+			echo "$program links $library"
+			return 1
+			;;
+		esac
+	done
+}
+
+@test "the stages link what their row names" {
+	allowed "$SBX_BIN/sbx-policy" libjq libyaml-0 libcrypto
+	allowed "$SBX_BIN/sbx-approve" libsqlite3 libjq libyaml-0 libcrypto
+	allowed "$SBX_BIN/sbx-cred" libjq libyaml-0 libcrypto
+	allowed "$SBX_BIN/sbx-run" libjq libyaml-0 libcrypto
+	allowed "$SBX_BIN/sbx-audit" libjq libyaml-0 libcrypto
+}
+
+@test "only sbx-approve links SQLite" {
+	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
+		case $program in
+		*/sbx-approve) [[ $(needed "$program") == *libsqlite3* ]] ;;
+		*) [[ $(needed "$program") != *libsqlite3* ]] ;;
+		esac
+	done
+}
+
+@test "what reads a hostile plan links no JSON library" {
+	allowed "$SBX_BIN/sbx-plan" libcrypto libseccomp
+}
+
+@test "the door links nothing" {
+	allowed "$SBX_BIN/sbx-call"
+}
+
+@test "the dispatcher in the agent's account links libjq alone" {
+	allowed "$SBX_BIN/sbx-mcp" libjq
+}
+
+@test "drivers and providers" {
+	allowed "$SBX_LIBEXEC/sbx-run-local" libseccomp
+	allowed "$SBX_LIBEXEC/sbx-cred-jwt" libjq libcrypto libyaml-0
+}
+
+@test "the first process of a sandbox is static" {
+	[ -z "$(needed "$SBX_LIBEXEC/sbx-entry")" ]
+	run readelf -l "$SBX_LIBEXEC/sbx-entry"
+	refute_contains "$output" INTERP
+}
+
+@test "every program is position-independent, with read-only relocations and no executable stack" {
+	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
+		readelf -h "$program" | grep -q 'Type:.*DYN'
+		readelf -lW "$program" | grep -q GNU_RELRO
+		readelf -lW "$program" | grep GNU_STACK | grep -qv 'RWE'
+	done
+}

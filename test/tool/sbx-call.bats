@@ -1,0 +1,129 @@
+# The door: what it reads, what it starts, what it hands back.
+
+load ../helpers
+
+setup() {
+	fresh_state
+}
+
+@test "usage, help, version" {
+	run_sbx 0 sbx-call --help
+	assert_contains "$output" 'usage: sbx-call'
+	run_sbx 0 sbx-call --version
+	run_sbx 64 sbx-call --unknown
+	run_sbx 64 sbx-call --peer --principal x
+	run_sbx 64 sbx-call --mend true
+}
+
+@test "a call by arguments goes through all four stages" {
+	run_sbx 0 sbx-call true
+	assert_call
+	assert_json .result.state completed
+	assert_json '[.seals[].stage] | join(" ")' 'policy approve cred run revoke audit'
+	assert_json .error null
+}
+
+@test "a call by one line on stdin is the same" {
+	run_sbx 0 sbx-call <<<'call {"tool":"true","params":{},"client":"a test"}'
+	assert_call
+	assert_json .result.state completed
+	assert_json .call.client 'a test'
+}
+
+@test "the end of stdin means nothing" {
+	run_sbx 0 bash -c 'printf "call {\"tool\":\"true\",\"params\":{}}\n" | sbx-call'
+	assert_json .result.state completed
+}
+
+@test "tools are listed through the door" {
+	run_sbx 0 sbx-call <<<tools
+	assert_json '.tools | map(.name) | index("true") != null' true
+}
+
+@test "a result is handed out again to the one who asked" {
+	run_sbx 0 sbx-call true
+	local first=$output
+	run_sbx 0 sbx-call <<<"result $(jq -r .call.id <<<"$first")"
+	assert_json .call.id "$(jq -r .call.id <<<"$first")"
+	assert_json .result.state completed
+	run_sbx 66 sbx-call --principal somebody-else <<<"result $(jq -r .call.id <<<"$first")"
+	assert_call result_unknown
+}
+
+@test "other lines are refused" {
+	for line in '' 'shell ls' 'result ../../etc/passwd' 'result -h' 'toolsx' 'cancel'; do
+		run_sbx 65 sbx-call <<<"$line"
+		assert_call bad_request
+	done
+	run_sbx 66 sbx-call </dev/null
+	assert_call no_input
+	run_sbx 65 bash -c 'printf "call {\"tool\":\"true\"" | sbx-call'
+	assert_call bad_request
+	run_sbx 65 bash -c 'printf "call {\"tool\":\"tr\0ue\",\"params\":{}}\n" | sbx-call'
+	assert_call bad_request
+	run_sbx 65 bash -c '{ printf "call "; head -c 1100000 /dev/zero | tr "\0" " "; echo; } | sbx-call'
+	assert_call too_large
+}
+
+@test "closed descriptors, and a full disk behind stdout, are never success" {
+	run_sbx 66 bash -c 'sbx-call <&-'
+	run_sbx 74 bash -c 'sbx-call true >/dev/full'
+	run_sbx 74 bash -c 'sbx-call true >&-'
+}
+
+@test "the principal is what the line says, else the user's name" {
+	run_sbx 0 sbx-call --principal agent-7 true
+	assert_json .call.principal.name agent-7
+	assert_json .call.principal.via line
+	run_sbx 0 sbx-call true
+	assert_json .call.principal.name "$(id -un)"
+	assert_json .call.principal.via uid
+}
+
+@test "cancel ends the call and its sandbox" {
+	coproc DOOR { sbx-call 2>"$T/log"; }
+	local door=$DOOR_PID out=${DOOR[0]} in=${DOOR[1]}
+	printf 'call {"tool":"sleep","params":{"seconds":60}}\n' >&"$in"
+	wait_until 10 grep -q sandbox.started "$T/var/audit.jsonl"
+	printf 'cancel\n' >&"$in"
+	IFS= read -r -t 20 output <&"$out"
+	assert_json .result.state cancelled
+	run -1 wait "$door" || true
+}
+
+@test "Ctrl-C and TERM are the cancel too" {
+	for sig in INT TERM; do
+		sbx-call sleep seconds=60 >"$T/out" 2>/dev/null 3>&- &
+		local pid=$!
+		wait_until 10 bash -c "[ \$(grep -c sandbox.started '$T/var/audit.jsonl') -gt 0 ]"
+		kill -$sig "$pid"
+		local status=0
+		wait "$pid" || status=$?
+		assert_equal "$status" 1
+		output=$(cat "$T/out")
+		assert_json .result.state cancelled
+		rm "$T/var/audit.jsonl"
+	done
+}
+
+@test "the caller's environment, locale and HOME change nothing" {
+	mkdir "$T/home"
+	echo 'def map(f): "owned"; def first: "owned";' >"$T/home/.jq"
+	run_sbx 0 env HOME="$T/home" LC_ALL=tr_TR.UTF-8 TF_CLI_ARGS=-destroy TF_REATTACH_PROVIDERS='{}' PATH="$T/home:$PATH" "$SBX_BIN/sbx-call" true
+	assert_json .result.state completed
+}
+
+@test "without settings, with unsafe ones, with unknown keys: 78 and the file's name" {
+	SBX_CONFIG=$T/none.yaml run_sbx 78 sbx-call true
+	assert_call missing_config
+	echo 'unknown_key: 1' >>"$T/sbx.yaml"
+	run_sbx 78 sbx-call true
+	assert_call bad_config
+	assert_contains "$stderr" unknown_key
+	sed -i '$ d' "$T/sbx.yaml"
+	chmod go+w "$T/sbx.yaml"
+	run_sbx 78 sbx-call true
+	assert_call unsafe_file
+	chmod go-w "$T/sbx.yaml"
+	run_sbx 0 sbx-call true
+}

@@ -1,0 +1,314 @@
+#!/usr/bin/env bats
+# sbx-cred-jwt alone: its verbs, with openssl as the other party that signs and verifies.
+
+load ../helpers
+
+setup() {
+	fresh_state
+	J=$SBX_LIBEXEC/sbx-cred-jwt
+	LEASE=0123456789abcdef0123456789abcdef
+}
+
+# request [FILTER]: a request to mint, changed by a jq filter.
+request() {
+	jq -nc --arg l "${2:-$LEASE}" '{scope: "test-read", settings: {audience: "https://api.test", permissions: ["pods:read", "pods:list"]}, target: null,
+		call: "ffffffffffffffffffffffffffffffff", lease: $l, principal: "agent", lifetime_s: 900, config: {}}' | jq -c "${1:-.}"
+}
+
+# mint [FILTER [LEASE]]: $output is the answer, $T/token the token.
+mint() {
+	request "$@" >"$T/request"
+	run --separate-stderr bash -c '"$1" mint --secret-fd 7 <"$2" 7>"$3"' - "$J" "$T/request" "$T/fields" 3>&-
+	tr '\0' '\n' <"$T/fields" | tail -n 1 | tr -d '\n' >"$T/token"
+}
+
+introspect() {
+	run_sbx "$1" "$J" introspect <"${2:-$T/token}"
+	if [ "$1" -eq 1 ]; then
+		assert_equal "$output" '{"active":false}'
+	fi
+}
+
+part() {
+	local text
+	text=$(cut -d. -f"$1" "$T/token" | tr -- '-_' '+/')
+	while [ $((${#text} % 4)) -ne 0 ]; do text="$text="; done
+	printf '%s' "$text" | base64 -d
+}
+
+base64url() {
+	base64 -w0 | tr -- '+/' '-_' | tr -d =
+}
+
+# forge HEADER PAYLOAD: a token with a right signature by the provider's own key, made by openssl.
+forge() {
+	{ printf '302e020100300506032b657004220420' | unhex; cat "$T/var/jwt/key"; } >"$T/key.der"
+	printf '%s.%s' "$(printf '%s' "$1" | base64url)" "$(printf '%s' "$2" | base64url)" >"$T/signed"
+	openssl pkeyutl -sign -rawin -keyform DER -inkey "$T/key.der" -in "$T/signed" -out "$T/signature"
+	{ cat "$T/signed"; printf .; base64url <"$T/signature"; } >"$T/forged"
+}
+
+unhex() {
+	# shellcheck disable=SC2059
+	printf "$(sed 's/../\\x&/g')"
+}
+
+@test "mint: the answer, the secret field, the claims" {
+	mint
+	assert_equal "$status" 0
+	assert_call
+	assert_json '[.provider, .lease, .jti, .fields[0], (.fields | length)] | map(tostring) | join(" ")' "jwt $LEASE $LEASE token 1"
+	assert_equal "$(head -c 6 "$T/fields" | tr '\0' ' ')" "token "
+	assert_equal "$(tr '\0' '\n' <"$T/fields" | sed -n 2p)" "$(wc -c <"$T/token")"
+	refute_contains "$output$stderr" "$(cut -d. -f3 "$T/token")"
+	local expires=$(jq -r .expires_at <<<"$output")
+	output=$(part 2)
+	assert_json '[.iss, .sub, .aud, .jti, .scope, .exp - .iat, .nbf - .iat] | map(tostring) | join(" ")' \
+		"sbx:$(cat "$T/var/installation") agent https://api.test $LEASE pods:read pods:list 900 0"
+	assert_json '.exp | todate' "$expires"
+	assert_json '(.iat - now) | . > -30 and . < 2' true
+	output=$(part 1)
+	assert_json '[.alg, .typ, (keys | join(","))] | join(" ")' "EdDSA JWT alg,kid,typ"
+}
+
+@test "a token lives ten minutes at least" {
+	mint '.lifetime_s = 5'
+	output=$(part 2)
+	assert_json '.exp - .iat' 600
+	mint '.lifetime_s = 86400'
+	output=$(part 2)
+	assert_json '.exp - .iat' 86400
+}
+
+@test "several audiences; a scope in words; the scope's own name; an issuer of the settings" {
+	mint '.settings.audience = ["a", "b"] | .settings.permissions = null | .settings.scope = "x y"'
+	assert_equal "$(part 2 | jq -c '[.aud, .scope]')" '[["a","b"],"x y"]'
+	mint 'del(.settings.permissions)'
+	assert_equal "$(part 2 | jq -r .scope)" test-read
+	introspect 0
+	echo 'providers: {jwt: {issuer: "https://issuer.test"}}' >>"$T/sbx.yaml"
+	introspect 1
+	assert_contains "$stderr" "not of this issuer"
+	mint
+	assert_equal "$(part 2 | jq -r .iss)" https://issuer.test
+	introspect 0
+}
+
+@test "openssl verifies the token with the key of the JWKS, whose kid is the thumbprint" {
+	mint
+	run_sbx 0 "$J" jwks
+	assert_json '.keys | length' 1
+	assert_json '.keys[0] | [.kty, .crv, .use, .alg] | join(" ")' "OKP Ed25519 sig EdDSA"
+	assert_json '.keys[0] | has("d")' false
+	local x kid
+	x=$(jq -r '.keys[0].x' <<<"$output") kid=$(jq -r '.keys[0].kid' <<<"$output")
+	assert_equal "$(part 1 | jq -r .kid)" "$kid"
+	assert_equal "$(printf '{"crv":"Ed25519","kty":"OKP","x":"%s"}' "$x" | openssl dgst -sha256 -binary | base64url)" "$kid"
+	{ printf '302a300506032b6570032100' | unhex; printf '%s=' "$x" | tr -- '-_' '+/' | base64 -d; } >"$T/public.der"
+	cut -d. -f1,2 "$T/token" | tr -d '\n' >"$T/signed"
+	part 3 >"$T/signature"
+	openssl pkeyutl -verify -rawin -pubin -keyform DER -inkey "$T/public.der" -in "$T/signed" -sigfile "$T/signature"
+}
+
+@test "introspect: active with its claims, also behind a line feed" {
+	mint
+	introspect 0
+	assert_json '[.active, .token_type, .sub, .scope, .jti] | map(tostring) | join(" ")' "true Bearer agent pods:read pods:list $LEASE"
+	{ cat "$T/token"; echo; } >"$T/line"
+	introspect 0 "$T/line"
+}
+
+@test "what openssl signs with our key and our words is active; each word changed is not" {
+	mint
+	local header payload now word
+	header=$(part 1) payload=$(part 2) now=$(date +%s)
+	forge "$header" "$payload"
+	introspect 0 "$T/forged"
+	for word in '.alg = "none"' '.alg = "HS256"' '.alg = "ES256"' 'del(.alg)' '.typ = "at+jwt"' 'del(.kid)' '.kid = "other"' '.crit = ["exp"]' '.jwk = {}'; do
+		forge "$(jq -c "$word" <<<"$header")" "$payload"
+		introspect 1 "$T/forged"
+	done
+	for word in ".exp = $now" ".exp = $((now - 1))" 'del(.exp)' '.exp = "x"' '.exp = 1.5' ".nbf = $((now + 100))" 'del(.nbf)' 'del(.iat)' '.iss = "sbx:other"' 'del(.iss)' \
+		'del(.jti)' '.jti = "../key"' '.jti = ""'; do
+		forge "$header" "$(jq -c "$word" <<<"$payload")"
+		introspect 1 "$T/forged"
+	done
+	forge "$header" "$(jq -c ".exp = $((now + 60))" <<<"$payload")"
+	introspect 0 "$T/forged"
+	forge "$header" '[]'
+	introspect 1 "$T/forged"
+	forge "$header" '{"jti":"a","jti":"b"}'
+	introspect 1 "$T/forged"
+}
+
+@test "a signature of none, of HS256 with the public key, of another installation" {
+	mint
+	local header payload
+	payload=$(cut -d. -f2 "$T/token")
+	header=$(part 1 | jq -c '.alg = "none"' | base64url)
+	printf '%s.%s.' "$header" "$payload" >"$T/bad"
+	introspect 1 "$T/bad"
+	header=$(part 1 | jq -c '.alg = "HS256"' | base64url)
+	printf '%s.%s' "$header" "$payload" >"$T/signed"
+	{ cat "$T/signed"; printf .; openssl dgst -sha256 -mac HMAC -macopt "key:$("$J" jwks | jq -r '.keys[0].x')" -binary <"$T/signed" | base64url; } >"$T/bad"
+	introspect 1 "$T/bad"
+	# Another key under the same name and issuer.
+	cp "$T/token" "$T/ours"
+	head -c 32 /dev/urandom >"$T/var/jwt/key"
+	introspect 1 "$T/ours"
+	mint
+	introspect 0
+}
+
+@test "tokens that are none: bad base64, padding, something behind, too long, nothing" {
+	mint
+	local token tail
+	token=$(cat "$T/token")
+	for tail in = == . .e30 A ' ' ' x' '%' '
+'; do
+		printf '%s%s' "$token" "$tail" >"$T/bad"
+		if [ "$tail" = $'\n' ]; then introspect 0 "$T/bad"; else introspect 1 "$T/bad"; fi
+	done
+	printf '%s\n\n' "$token" >"$T/bad"
+	introspect 1 "$T/bad"
+	printf '%s\0' "$token" >"$T/bad"
+	introspect 1 "$T/bad"
+	printf '%s\r\n' "$token" >"$T/bad"
+	introspect 1 "$T/bad"
+	for token in a . .. a.b.c a.b 'ä.ö.ü' '{}'; do
+		printf '%s' "$token" >"$T/bad"
+		introspect 1 "$T/bad"
+	done
+	head -c 70000 /dev/zero | tr '\0' A >"$T/bad"
+	run_sbx 65 "$J" introspect <"$T/bad"
+	assert_call too_large
+	run_sbx 66 "$J" introspect </dev/null
+	assert_call no_input
+}
+
+@test "revoke: at once, again, before the mint, and by lease alone" {
+	mint
+	introspect 0
+	request '{lease, jti: .lease, expires_at: "2030-01-01T00:00:00Z"}' >"$T/request"
+	run_sbx 0 "$J" revoke <"$T/request"
+	assert_json '.state' revoked
+	assert_json '.proof | length > 0' true
+	introspect 1
+	assert_contains "$stderr" revoked
+	run_sbx 0 "$J" revoke <"$T/request"
+	assert_json '.state' revoked
+	# The answer of the mint was lost: jti is not known.
+	mint . ffffffffffffffffffffffffffffffff
+	introspect 0
+	run_sbx 0 "$J" revoke <<<'{"lease":"ffffffffffffffffffffffffffffffff","jti":null}'
+	introspect 1
+	# A mint that comes after its revocation gives nothing.
+	mint
+	assert_equal "$status" 77
+	assert_call lease_revoked
+	assert_equal "$(wc -c <"$T/fields")" 0
+}
+
+@test "a revocation stays until its token has long expired" {
+	local i
+	run_sbx 0 "$J" revoke <<<"{\"lease\":\"$LEASE\",\"expires_at\":\"$(date -u -d '-10 minutes' +%Y-%m-%dT%H:%M:%SZ)\"}"
+	run_sbx 0 "$J" revoke <<<'{"lease":"11111111111111111111111111111111","expires_at":"2020-01-01T00:00:00Z"}'
+	run_sbx 0 "$J" revoke <<<'{"lease":"22222222222222222222222222222222"}'
+	assert_equal "$(ls "$T/var/jwt/revoked" | paste -sd' ')" "$LEASE 22222222222222222222222222222222"
+}
+
+@test "two that make the key at once agree on one" {
+	local i
+	for i in 1 2 3 4 5 6; do
+		"$J" jwks >"$T/jwks.$i" 3>&- &
+	done
+	wait
+	assert_equal "$(cat "$T"/jwks.* | sort -u | wc -l)" 1
+	assert_equal "$(stat -c '%a %s' "$T/var/jwt/key")" "600 32"
+}
+
+@test "a key that others may read, or that is none, is refused with the command that mends it" {
+	mint
+	chmod 640 "$T/var/jwt/key"
+	run_sbx 78 "$J" jwks
+	assert_call unsafe_file
+	assert_json '.error.hint | contains("chmod")' true
+	chmod 600 "$T/var/jwt/key"
+	introspect 0
+	head -c 31 /dev/zero >"$T/var/jwt/key"
+	run_sbx 78 "$J" jwks
+	assert_call bad_key
+}
+
+@test "requests that are none: 65 or 78, an error object, no secret" {
+	local row
+	for row in '65 bad_request .lease = "x"' '65 bad_request .lease = "../../../../../../etc/passwd00"' '65 bad_request del(.lease)' '65 bad_request del(.principal)' '65 bad_request .principal = 7' \
+		'65 bad_request .lifetime_s = "900"' '65 bad_request del(.lifetime_s)' '65 bad_request .lifetime_s = 86401' '65 bad_request .lifetime_s = -1' '65 bad_request []' '65 bad_request "x"' \
+		'78 no_audience del(.settings.audience)' '78 no_audience .settings.audience = ""' '78 no_audience .settings.audience = []' '78 no_audience .settings.audience = [7]' \
+		'78 no_audience del(.settings)' '78 bad_scope .settings.permissions = []' '78 bad_scope .settings.permissions = ["a b"]' '78 bad_scope .settings.permissions = ["a", 7]' \
+		'78 bad_scope .settings = {audience: "a", scope: "x  y"}' '78 bad_scope .settings.permissions = ["ä"]'; do
+		read -r want code filter <<<"$row"
+		mint "$filter"
+		assert_equal "$status" "$want"
+		assert_call "$code"
+		assert_equal "$(wc -c <"$T/fields")" 0
+	done
+	mint
+	assert_equal "$status" 0
+}
+
+@test "bad input: 65 and one object" {
+	local input
+	for input in '' '{' '{}{}' '{"a":1,"a":2}' '{"a":1.5}' "$(printf '{"a":"\xff"}')"; do
+		printf '%s' "$input" >"$T/request"
+		run_sbx 65 "$J" revoke <"$T/request"
+		assert_call
+	done
+}
+
+@test "the token is in no argument, no environment and no file of the state" {
+	mint
+	cut -d. -f3 "$T/token" >"$T/canary"
+	run grep -rqFf "$T/canary" "$T/var"
+	assert_equal "$status" 1
+	mkfifo "$T/slow"
+	"$J" introspect <"$T/slow" >"$T/out" 3>&- &
+	local pid=$!
+	exec 8>"$T/slow"
+	cat "$T/token" >&8
+	run bash -c 'tr "\0" "\n" <"/proc/$1/cmdline"; tr "\0" "\n" <"/proc/$1/environ"' - $pid
+	refute_contains "$output" "$(cat "$T/canary")"
+	exec 8>&-
+	wait $pid
+	output=$(cat "$T/out")
+	assert_json .active true
+}
+
+@test "options; closed and full descriptors" {
+	run_sbx 0 "$J" --help
+	assert_contains "$output" "usage: sbx-cred-jwt"
+	run_sbx 0 "$J" --version
+	run_sbx 64 "$J"
+	run_sbx 64 "$J" steal
+	run_sbx 64 "$J" jwks more
+	run_sbx 64 "$J" mint
+	run_sbx 64 "$J" jwks --secret-fd 9
+	run_sbx 64 "$J" mint --secret-fd 1
+	run_sbx 64 "$J" mint --secret-fd x
+	run_sbx 64 "$J" mint --secret-fd 400
+	run_sbx 64 "$J" jwks --lock-fd 400
+	run_sbx 78 "$J" jwks --config /nonexistent
+	assert_call missing_config
+	run bash -c '"$1" jwks >/dev/full' - "$J"
+	assert_equal "$status" 74
+	run bash -c '"$1" jwks >&-' - "$J"
+	assert_equal "$status" 74
+	request >"$T/request"
+	run bash -c '"$1" mint --secret-fd 7 <"$2" 7>/dev/full' - "$J" "$T/request"
+	assert_equal "$status" 74
+	run bash -c '"$1" revoke <&-' - "$J"
+	assert_equal "$status" 65
+	echo 'providers: {jwt: {secret: x}}' >>"$T/sbx.yaml"
+	run_sbx 78 "$J" jwks
+	assert_call bad_config
+}

@@ -1,0 +1,800 @@
+#!/usr/bin/env bats
+# sbx-cred between real providers and a played sbx-run (test/fakes): what it mints it revokes, however it ends. Calls are sealed by the test.
+
+load ../helpers
+load ../fakes/seal
+
+setup() {
+	fresh_state
+	I=$BATS_TEST_TMPDIR/i
+	TAP=$BATS_TEST_TMPDIR/tap
+	RUN=$I/bin/tap
+	mkdir -p "$I/libexec/sbx" "$RUN" "$TAP"
+	cp "$SBX_BIN/sbx-cred" "$I/bin/"
+	cp "$SBX_LIBEXEC/sbx-cred-jwt" "$ROOT/test/fakes/sbx-cred-fault" "$I/libexec/sbx/"
+	cp "$ROOT/test/fakes/sbx-run-fault" "$I/bin/sbx-run"
+	cp "$ROOT/test/fakes/seal.bash" "$I/bin/"
+	printf '%s' "$T/var" >"$RUN/state"
+	cat >>"$T/sbx.yaml" <<-EOF
+		providers: {fault: {tap: "$TAP"}}
+		targets:
+		  prod: {server: "https://k.example:6443", ca_file: ca.pem}
+		  clear: {server: "http://k.example"}
+	EOF
+	echo PEM >"$T/ca.pem"
+	mkdir -m 700 "$T/var"
+	head -c 32 /dev/urandom >"$T/var/seal.key"
+	head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/var/installation"
+	chmod 600 "$T/var/seal.key" "$T/var/installation" "$T/ca.pem"
+	started=()
+}
+
+teardown() {
+	local pid
+	: >"$RUN/go"
+	for pid in "${started[@]}"; do
+		kill -9 "$pid" 2>/dev/null || true
+	done
+	if [ -s "$TAP/hanging" ]; then
+		kill -9 "$(cat "$TAP/hanging")" 2>/dev/null || true
+	fi
+}
+
+# credentials FAULT...: the policy's list, one for each fault ("": the jwt provider).
+credentials() {
+	local fault
+	for fault; do
+		jq -n --arg f "$fault" '{scope: "test-read", as: "token", env: "TOKEN_FILE", provider: (if $f == "" then "jwt" else "fault" end),
+			settings: {audience: "https://api.test", permissions: ["pods:read"], fault: $f}, target: null, lifetime_s: 600}'
+	done | jq -cs .
+}
+
+# make_call [CREDENTIALS [EFFECT [PRINCIPAL]]]: $CALL is its id, $T/call.json the call as sbx-approve would give it.
+make_call() {
+	local approval='{"state":"none"}'
+	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	[ "${2:-allow}" = allow ] || approval='{"state":"claimed","id":"0123456789abcdef0123456789abcdef","signers":["anna"]}'
+	mkdir -p -m 700 "$T/var/runs/$CALL"
+	jq -nc --arg id "$CALL" --argjson c "${1:-[]}" --arg e "${2:-allow}" --arg p "${3:-agent}" \
+		'{sbx: 1, call: {id: $id, tool: "t", params: {}, principal: {name: $p, uid: 0, via: "uid"}, time: "2026-01-01T00:00:00Z"},
+		  policy: {effect: $e, tier: "low", credentials: $c, run: {limits: {deadline_ms: 20000, grace_ms: 1000}}}}' |
+		seal_call "$T/var" policy '["sbx","call","policy"]' |
+		jq -c --argjson a "$approval" '.approval = $a' |
+		seal_call "$T/var" approve '["approval"]' >"$T/call.json"
+}
+
+cred() {
+	run_sbx "$1" "$I/bin/sbx-cred" "${@:2}" <"$T/call.json"
+}
+
+# start_cred ARGUMENT...: in the background, with the call; its pid in $!.
+start_cred() {
+	"$I/bin/sbx-cred" "$@" <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
+	started+=($!)
+}
+
+is_active() {
+	"$I/libexec/sbx/sbx-cred-jwt" introspect <"$1" >/dev/null 2>&1
+}
+
+refute_active() {
+	run "$I/libexec/sbx/sbx-cred-jwt" introspect <"$1"
+	[ "$status" -eq 1 ] || {
+		printf 'the token is still good: %s\n' "$output"
+		return 1
+	}
+}
+
+events() {
+	jq -r 'select(.event != "audit.open") | .event' "$T/var/audit.jsonl" 2>/dev/null | paste -sd' '
+}
+
+# The token that the played sbx-run was given as its first credential.
+token_of_run() {
+	tail -c +9 "$RUN/credentials" >"$T/token"
+}
+
+refute_leases() {
+	run find "$T/var/leases" -name '*.json'
+	assert_equal "$output" ""
+}
+
+refute_run() {
+	[ ! -e "$RUN/argv" ] || {
+		echo "sbx-run was started"
+		return 1
+	}
+}
+
+# ---- the way it should go ----
+
+@test "a call without credentials: sbx-run gets the sealed call and nothing else" {
+	make_call
+	cred 0 sbx-run
+	assert_call
+	assert_json '[.seals[].stage] | join(" ")' "policy approve cred run revoke"
+	assert_json '.result.state' completed
+	assert_json 'has("credential") or has("revocation") or has("error")' false
+	assert_equal "$(cat "$RUN/argv")" "--config $T/sbx.yaml"
+	assert_equal "$(events)" ""
+	assert_equal "$(cat "$T/var/runs/$CALL/cred")" done
+}
+
+@test "the environment and the descriptors of sbx-run are built from nothing" {
+	make_call "$(credentials '')"
+	exec 9<"$T/sbx.yaml"
+	SECRET_THING=x LD_LIBRARY_PATH=/nonexistent cred 0 sbx-run
+	exec 9<&-
+	assert_equal "$(grep -v -e ^PWD= -e ^SHLVL= -e ^_= -e '^$' "$RUN/environ" | sort | paste -sd' ')" \
+		"HOME=/nonexistent LC_ALL=C PATH=/usr/bin:/bin TZ=UTC"
+	assert_equal "$(grep -o '[0-9]* -> .*' "$RUN/descriptors" | grep -c -e '^3 -> /memfd:sbx-credentials' -e '^4 -> /memfd:sbx-secrets' -e "^5 -> .*/runs/$CALL/cred\$")" 3
+	run grep -c sbx.yaml "$RUN/descriptors"
+	assert_equal "$output" 0
+}
+
+@test "a credential: minted before, good while the command runs, refused afterwards, and in the record" {
+	make_call "$(credentials '')"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	token_of_run
+	is_active "$T/token"
+	assert_equal "$(jq -r .state "$T/var/leases/$CALL-0.json")" issued
+	: >"$RUN/go"
+	wait "${started[0]}"
+	output=$(cat "$T/out")
+	assert_call
+	assert_json '[.seals[].stage] | join(" ")' "policy approve cred run revoke"
+	assert_json '.credential[0] | [.provider, .scope, (.jti == .lease), (.lease | length)] | map(tostring) | join(" ")' "jwt test-read true 32"
+	assert_json '.credential[0].expires_at | fromdateiso8601 - now | . > 500 and . < 700' true
+	assert_json '.revocation[0].state' revoked
+	assert_json '.revocation[0].proof | length > 0' true
+	assert_json '.revocation[0].took_ms < 10000' true
+	refute_active "$T/token"
+	refute_leases
+	assert_equal "$(events)" "credential.requested credential.issued credential.revoked"
+	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .request_id + " " + .state + " " + (.jti == .lease | tostring)' "$T/var/audit.jsonl")" \
+		"$CALL revoked true"
+}
+
+@test "the sealed memory: an index, a length and the file for each credential; the bare secrets for the scrubber" {
+	make_call "$(credentials '' '')"
+	cred 0 sbx-run
+	assert_json '[.credential[].lease] | unique | length' 2
+	assert_json '[.revocation[].state] | join(" ")' "revoked revoked"
+	local n
+	n=$(jq -Rs 'length' <"$RUN/secrets")
+	assert_equal "$(head -c 4 "$RUN/credentials" | od -An -tu1 | tr -d ' ')" 0000
+	# Both tokens are in both files.
+	assert_equal "$(tr -c 'A-Za-z0-9._-' '\n' <"$RUN/secrets" | grep -c '^eyJ')" 2
+	assert_equal "$(tr -c 'A-Za-z0-9._-' '\n' <"$RUN/secrets" | grep '^eyJ' | sort)" "$(tr -c 'A-Za-z0-9._-' '\n' <"$RUN/credentials" | grep '^eyJ' | sort)"
+	[ "$n" -gt 600 ]
+}
+
+@test "a kubeconfig has server, CA and token of the call's target" {
+	make_call "$(credentials '' | jq -c '.[0] += {as: "kubeconfig", target: "prod"}')"
+	cred 0 sbx-run
+	tail -c +9 "$RUN/credentials" >"$T/kubeconfig"
+	grep -qxF '    server: "https://k.example:6443"' "$T/kubeconfig"
+	grep -qxF "    certificate-authority-data: \"$(base64 <"$T/ca.pem")\"" "$T/kubeconfig"
+	assert_equal "$(sed -n 's/^    token: "\(.*\)"$/\1/p' "$T/kubeconfig")" "$(tail -c +5 "$RUN/secrets")"
+}
+
+@test "what cannot become a credential is refused before anything is minted" {
+	local change
+	for change in 'no_target .[0].as = "kubeconfig"' 'no_target .[0].target = "elsewhere"' 'bad_target .[0] += {as: "kubeconfig", target: "clear"}' \
+		'bad_credentials .[0].as = "password"' 'bad_credentials del(.[0].as)' 'bad_credentials del(.[0].scope)' 'bad_credentials .[0].lifetime_s = "600"' \
+		'bad_credentials .[0].lifetime_s = 90000' 'bad_credentials .[0].provider = "../jwt"' 'bad_credentials .[0].provider = ""' 'missing_helper .[0].provider = "absent"' \
+		'no_provider .[0].provider = "none"' 'bad_credentials [range(9) as $i | .[0]]' 'bad_credentials {}'; do
+		make_call "$(credentials ok | jq -c "${change#* }")"
+		cred 78 sbx-run
+		assert_call "${change%% *}"
+		assert_json .error.stage cred
+		assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
+	done
+	[ ! -e "$TAP/calls" ]
+	refute_run
+	assert_equal "$(events)" ""
+}
+
+@test "the provider left out is the setting" {
+	make_call "$(credentials '' | jq -c 'del(.[0].provider)')"
+	cred 0 sbx-run
+	assert_json '.credential[0].provider' jwt
+	echo 'provider: none' >>"$T/sbx.yaml"
+	make_call "$(credentials '' | jq -c 'del(.[0].provider)')"
+	cred 78 sbx-run
+	assert_call no_provider
+}
+
+@test "the provider is told scope, settings, its own settings, target, call, lease, principal and lifetime" {
+	make_call "$(credentials ok | jq -c '.[0].target = "prod"')"
+	cred 0 sbx-run
+	output=$(cat "$TAP/request.mint")
+	assert_json '[.scope, .settings.permissions[0], .config.tap, .target.name, .target.server, .principal, .lifetime_s, .jti] | map(tostring) | join(" ")' \
+		"test-read pods:read $TAP prod https://k.example:6443 agent 600 null"
+	assert_json .call "$CALL"
+	output=$(cat "$TAP/request.revoke")
+	assert_json '.jti == .lease' true
+	assert_json '.config.tap' "$TAP"
+}
+
+# ---- where the secret may be ----
+
+@test "the token is in no file of the state, no argument, no environment, no output and not in the record" {
+	make_call "$(credentials ok '')"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	tr -c 'A-Za-z0-9._-' '\n' <"$RUN/secrets" | grep '^eyJ' | sort -u >"$T/tokens"
+	# Its signature alone is the secret; header and claims say nothing that the record does not.
+	sed 's/.*\.//' "$T/tokens" >"$T/canary"
+	assert_equal "$(wc -l <"$T/canary")" 2
+	refute_canary
+	# And the search finds what is there.
+	cp "$T/tokens" "$T/var/planted"
+	run refute_canary
+	[ "$status" -ne 0 ]
+	rm "$T/var/planted"
+	: >"$RUN/go"
+	wait "${started[0]}"
+	refute_canary
+	run grep -qFf "$T/canary" "$T/out" "$T/err"
+	[ "$status" -eq 1 ]
+}
+
+refute_canary() {
+	local file
+	if grep -rqFf "$T/canary" "$T/var"; then
+		echo "in the state directory"
+		return 1
+	fi
+	for file in /proc/[0-9]*/cmdline /proc/[0-9]*/environ; do
+		if tr '\0' '\n' <"$file" 2>/dev/null | grep -qFf "$T/canary"; then
+			echo "in $file"
+			return 1
+		fi
+	done
+}
+
+# ---- a mint that fails ----
+
+@test "a mint that fails, whatever way: no run, the lease given back, the error under the one seal" {
+	local row
+	for row in 'lost 69 provider_failed' 'die 69 provider_failed' 'die-before 69 provider_failed' 'error 77 role_denied' 'error-garbage 69 provider_failed' \
+		'error-with-secret 69 provider_failed' 'garbage 76 provider_protocol' 'two 76 provider_protocol' 'large 76 provider_protocol' \
+		'large-secret 76 provider_protocol' 'no-secret 76 provider_protocol' 'short-secret 76 provider_protocol' 'quoted-secret 76 provider_protocol' \
+		'wrong-lease 76 provider_protocol' 'wrong-provider 76 provider_protocol' 'wrong-fields 76 provider_protocol' 'expired 76 provider_protocol' \
+		'no-expiry 76 provider_protocol' 'bad-jti 76 provider_protocol' 'leak 76 provider_protocol'; do
+		set -- $row
+		rm -f "$TAP"/*
+		make_call "$(credentials "$1")" approve
+		cred "$2" sbx-run
+		assert_call "$3"
+		assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
+		assert_json '[.error.stage, .revocation[0].state, (.credential | length)] | map(tostring) | join(" ")' "cred revoked 1"
+		assert_equal "$(jq -r --arg c "$CALL" 'select(.request_id == $c) | .event' "$T/var/audit.jsonl" | paste -sd' ')" \
+			"credential.requested credential.$([ "$1" = quoted-secret ] && echo issued || echo failed) credential.revoked"
+		refute_contains "$output$stderr" hunter2
+		if [ -e "$TAP/token" ]; then
+			refute_active "$TAP/token"
+			refute_contains "$output$stderr" "$(sed 's/.*\.//' "$TAP/token")"
+		fi
+		# The approval that it had claimed can be used again.
+		assert_equal "$(jq -r '.call + " " + .approval' "$T/var/runs/$CALL/refused")" "$CALL 0123456789abcdef0123456789abcdef"
+		refute_leases
+		refute_run
+	done
+	# The same without a fault.
+	make_call "$(credentials ok)" approve
+	cred 0 sbx-run
+	[ ! -e "$T/var/runs/$CALL/refused" ]
+}
+
+@test "a failed mint is in the record with its code" {
+	make_call "$(credentials error)"
+	cred 77 sbx-run
+	assert_equal "$(events)" "credential.requested credential.failed credential.revoked"
+	assert_equal "$(jq -r 'select(.event == "credential.failed") | .code' "$T/var/audit.jsonl")" role_denied
+	assert_json .error.hint "ask its owner"
+}
+
+@test "a provider that hangs is killed at its deadline, and what it minted is revoked" {
+	make_call "$(credentials hang)"
+	cred 69 sbx-run
+	assert_call provider_timeout
+	refute_active "$TAP/token"
+	refute_leases
+	run kill -0 "$(cat "$TAP/hanging")"
+	[ "$status" -ne 0 ]
+}
+
+@test "the second mint fails: the first credential is given back too" {
+	make_call "$(credentials ok error)"
+	cred 77 sbx-run
+	assert_json '[.revocation[].state] | join(" ")' "revoked revoked"
+	assert_json '[.credential[] | has("jti")] | map(tostring) | join(" ")' "true false"
+	refute_active "$TAP/token"
+	refute_leases
+}
+
+@test "a jti is not needed" {
+	make_call "$(credentials no-jti)"
+	cred 0 sbx-run
+	assert_json '.credential[0] | has("jti")' false
+	refute_active "$TAP/token"
+}
+
+@test "no record, no mint" {
+	mkdir "$T/var/audit.jsonl"
+	make_call "$(credentials ok)"
+	run --separate-stderr "$I/bin/sbx-cred" sbx-run <"$T/call.json"
+	[ "$status" -eq 74 ] || [ "$status" -eq 78 ]
+	assert_json .error.stage cred
+	assert_json 'has("credential")' false
+	[ ! -e "$TAP/calls" ]
+	refute_run
+	refute_leases
+}
+
+@test "no lease file, no mint" {
+	: >"$T/var/leases"
+	make_call "$(credentials ok)"
+	run --separate-stderr "$I/bin/sbx-cred" sbx-run <"$T/call.json"
+	[ "$status" -ge 64 ] && [ "$status" -le 78 ]
+	[ ! -e "$TAP/calls" ]
+	refute_run
+	assert_equal "$(events)" ""
+}
+
+# ---- a revocation that fails ----
+
+@test "a revocation that fails is tried again, then put off and left to mending" {
+	make_call "$(credentials revoke-fails)"
+	cred 0 sbx-run
+	assert_json '.revocation[0].state' deferred
+	assert_json '.result.state' completed
+	assert_contains "$stderr" "--mend $CALL"
+	assert_equal "$(grep -c revoke "$TAP/calls")" 2
+	is_active "$TAP/token"
+	assert_equal "$(jq -r .state "$T/var/leases/$CALL-0.json")" deferred
+	run_sbx 69 "$I/bin/sbx-cred" --mend "$CALL"
+	is_active "$TAP/token"
+	# The provider is well again.
+	jq -c '.settings.fault = "ok"' "$T/var/leases/$CALL-0.json" >"$T/lease"
+	cat "$T/lease" >"$T/var/leases/$CALL-0.json"
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	refute_active "$TAP/token"
+	refute_leases
+	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .state + " " + (.mended | tostring)' "$T/var/audit.jsonl" | paste -sd,)" \
+		"deferred null,deferred true,revoked true"
+}
+
+@test "a revocation that fails once" {
+	make_call "$(credentials revoke-fails-once)"
+	cred 0 sbx-run
+	assert_json '.revocation[0].state' revoked
+	refute_active "$TAP/token"
+	refute_leases
+}
+
+@test "a credential that cannot be revoked is said to expire, never to be revoked" {
+	make_call "$(credentials revoke-expires)"
+	cred 0 sbx-run
+	assert_json '.revocation[0] | .state + ": " + .proof' "expires: cannot be revoked"
+	refute_leases
+}
+
+@test "an answer to revoke that is none counts as a failure" {
+	make_call "$(credentials revoke-garbage)"
+	cred 0 sbx-run
+	assert_json '.revocation[0] | .state + " " + .proof' "deferred provider_protocol"
+}
+
+# ---- an sbx-run that fails ----
+
+@test "no whole answer of sbx-run: run_died, and the credential is revoked" {
+	local mode
+	make_call
+	cred 0 sbx-run
+	printf '%s' "$(cat "$RUN/call")" >"$RUN/other"
+	for mode in unread die nothing garbage cut two unsealed bare changed forged other large; do
+		make_call "$(credentials ok)" approve
+		cred 3 sbx-run $mode
+		assert_call run_died
+		assert_json '[.error.stage, .error.class, .revocation[0].state, has("result")] | map(tostring) | join(" ")' "run 3 revoked false"
+		assert_json '[.seals[].stage] | join(" ")' "policy approve cred revoke"
+		refute_active "$TAP/token"
+		refute_leases
+		# What it did is not known: its approval stays spent.
+		[ ! -e "$T/var/runs/$CALL/refused" ]
+	done
+}
+
+@test "sbx-run's own error and a failed command keep their class" {
+	make_call "$(credentials ok)"
+	cred 71 sbx-run error
+	assert_call cannot_isolate
+	assert_json '[.seals[].stage, .revocation[0].state] | join(" ")' "policy approve cred run revoke revoked"
+	refute_active "$TAP/token"
+	make_call "$(credentials ok)"
+	cred 1 sbx-run failed
+	assert_json '.result.exit' 3
+	refute_active "$TAP/token"
+}
+
+# ---- signals ----
+
+@test "INT, TERM and HUP are passed on; the answer is waited for, the credential revoked" {
+	local signal
+	for signal in INT TERM HUP; do
+		rm -f "$RUN/holding" "$RUN/signals"
+		make_call "$(credentials ok)"
+		start_cred sbx-run trap
+		wait_until 10 test -e "$RUN/holding"
+		is_active "$TAP/token"
+		kill -$signal "${started[-1]}"
+		status=0
+		wait "${started[-1]}" || status=$?
+		assert_equal "$status" 1
+		assert_equal "$(head -n 1 "$RUN/signals")" $signal
+		output=$(cat "$T/out")
+		assert_json '.result.state + " " + .revocation[0].state' "cancelled revoked"
+		refute_active "$TAP/token"
+		refute_leases
+	done
+}
+
+@test "a reader that has gone is a HUP for sbx-run" {
+	make_call "$(credentials ok)"
+	mkfifo "$T/pipe"
+	"$I/bin/sbx-cred" sbx-run trap <"$T/call.json" >"$T/pipe" 2>"$T/err" 3>&- &
+	started+=($!)
+	exec 8<"$T/pipe"
+	wait_until 10 test -e "$RUN/holding"
+	exec 8<&-
+	status=0
+	wait "${started[0]}" || status=$?
+	assert_equal "$status" 74
+	assert_equal "$(head -n 1 "$RUN/signals")" HUP
+	refute_active "$TAP/token"
+}
+
+@test "TERM during the mint: nothing runs, what was minted is revoked, the approval can be used again" {
+	make_call "$(credentials slow)" approve
+	start_cred sbx-run
+	wait_until 10 test -e "$TAP/hanging"
+	kill -TERM "${started[0]}"
+	status=0
+	wait "${started[0]}" || status=$?
+	assert_equal "$status" 1
+	output=$(cat "$T/out")
+	assert_call cancelled
+	refute_run
+	refute_active "$TAP/token"
+	[ -e "$T/var/runs/$CALL/refused" ]
+}
+
+@test "HUP during the mint ends a call, but not one that has spent an approval" {
+	make_call "$(credentials slow)"
+	start_cred sbx-run
+	wait_until 10 test -e "$TAP/hanging"
+	kill -HUP "${started[0]}"
+	status=0
+	wait "${started[0]}" || status=$?
+	assert_equal "$status" 1
+	refute_run
+	rm "$TAP/hanging"
+	make_call "$(credentials slow)" approve
+	start_cred sbx-run
+	wait_until 10 test -e "$TAP/hanging"
+	kill -HUP "${started[1]}"
+	wait "${started[1]}"
+	output=$(cat "$T/out")
+	assert_json .result.state completed
+}
+
+@test "a signal while there is no call yet ends it, after the stage before had its time to hand one over" {
+	mkfifo "$T/in"
+	"$I/bin/sbx-cred" sbx-run <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	started+=($!)
+	exec 8>"$T/in"
+	wait_until 10 grep -q 'SigBlk:.*4003$' "/proc/${started[0]}/status"
+	kill -TERM "${started[0]}"
+	status=0
+	wait "${started[0]}" || status=$?
+	exec 8>&-
+	assert_equal "$status" 1
+	output=$(cat "$T/out")
+	assert_call cancelled
+	assert_json 'keys | join(" ")' "error sbx"
+}
+
+@test "a call that comes right after the signal is refused by name and its approval given back" {
+	make_call "$(credentials ok)" approve
+	mkfifo "$T/in"
+	"$I/bin/sbx-cred" sbx-run <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	started+=($!)
+	exec 8>"$T/in"
+	wait_until 10 grep -q 'SigBlk:.*4003$' "/proc/${started[0]}/status"
+	kill -TERM "${started[0]}"
+	cat "$T/call.json" >&8
+	exec 8>&-
+	status=0
+	wait "${started[0]}" || status=$?
+	assert_equal "$status" 1
+	output=$(cat "$T/out")
+	assert_call cancelled
+	assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
+	[ -e "$T/var/runs/$CALL/refused" ]
+	refute_run
+}
+
+@test "kill -9 while the command runs: the lease is on disk, and mending revokes it once nobody works on the call" {
+	make_call "$(credentials ok)"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	kill -9 "${started[0]}"
+	wait "${started[0]}" || true
+	is_active "$TAP/token"
+	# sbx-run still holds the lock of sbx-cred.
+	run_sbx 69 "$I/bin/sbx-cred" --mend "$CALL"
+	assert_contains "$stderr" call_running
+	is_active "$TAP/token"
+	: >"$RUN/go"
+	wait_until 10 "$I/bin/sbx-cred" --mend "$CALL"
+	refute_active "$TAP/token"
+	refute_leases
+	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .mended' "$T/var/audit.jsonl")" true
+	local before
+	before=$(wc -l <"$T/var/audit.jsonl")
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	assert_equal "$output" ""
+	assert_equal "$(wc -l <"$T/var/audit.jsonl")" "$before"
+}
+
+@test "kill -9 during the mint: what the provider had minted is revoked by mending, though nobody got its answer" {
+	make_call "$(credentials hang)"
+	start_cred sbx-run
+	wait_until 10 test -s "$TAP/hanging"
+	kill -9 "${started[0]}"
+	wait "${started[0]}" || true
+	assert_equal "$(jq -r .state "$T/var/leases/$CALL-0.json")" requested
+	is_active "$TAP/token"
+	run_sbx 69 "$I/bin/sbx-cred" --mend "$CALL"
+	kill -9 "$(cat "$TAP/hanging")"
+	wait_until 10 "$I/bin/sbx-cred" --mend "$CALL"
+	refute_active "$TAP/token"
+	refute_leases
+}
+
+# ---- what may start ----
+
+@test "only sbx-run, or a path that the settings list" {
+	make_call "$(credentials ok)"
+	cred 77 "$I/bin/sbx-run"
+	assert_call command_not_allowed
+	make_call "$(credentials ok)"
+	cred 77 sh
+	assert_call command_not_allowed
+	make_call "$(credentials ok)" approve
+	cred 77 /bin/sh -c 'cat <&3'
+	assert_call command_not_allowed
+	[ -e "$T/var/runs/$CALL/refused" ]
+	[ ! -e "$TAP/calls" ]
+	mv "$I/bin/sbx-run" "$I/bin/elsewhere"
+	echo "commands: [$I/bin/elsewhere]" >>"$T/sbx.yaml"
+	make_call "$(credentials ok)"
+	cred 0 "$I/bin/elsewhere" ok
+	assert_json '.result.state' completed
+	assert_equal "$(cat "$RUN/argv")" "--config $T/sbx.yaml --credentials-fd 3 --secrets-fd 4 --lock-fd 5 ok"
+	make_call "$(credentials ok)"
+	cred 78 sbx-run
+	assert_call missing_helper
+}
+
+@test "a call whose approval is not claimed gets no credential" {
+	local change
+	for change in '.policy.effect = "approve"' '.policy.effect = "deny"' 'del(.policy.effect)'; do
+		make_call "$(credentials ok)"
+		jq -c "del(.seals, .approval) | $change" "$T/call.json" | seal_call "$T/var" policy '["sbx","call","policy"]' |
+			jq -c '.approval = {state: "none"}' | seal_call "$T/var" approve '["approval"]' >"$T/changed"
+		mv "$T/changed" "$T/call.json"
+		cred 77 sbx-run
+		assert_call not_approved
+	done
+	[ ! -e "$TAP/calls" ]
+	refute_run
+}
+
+@test "four calls of one principal at once, and no fifth" {
+	local i
+	mkdir -p "$T/var/slots/agent"
+	chmod 700 "$T/var/slots" "$T/var/slots/agent"
+	for i in 1 2 3 4; do
+		(
+			exec 9<>"$T/var/slots/agent/$i" 3>&-
+			flock -n 9
+			exec sleep 60
+		) &
+		started+=($!)
+	done
+	for i in 1 2 3 4; do
+		wait_until 10 not_lockable "$T/var/slots/agent/$i"
+	done
+	make_call "$(credentials ok)" approve
+	cred 69 sbx-run
+	assert_call too_many_calls
+	[ -e "$T/var/runs/$CALL/refused" ]
+	[ ! -e "$TAP/calls" ]
+	refute_run
+	make_call '[]' allow other
+	cred 0 sbx-run
+	kill "${started[2]}"
+	wait_until 10 flock -n "$T/var/slots/agent/3" true
+	make_call "$(credentials ok)"
+	cred 0 sbx-run
+}
+
+not_lockable() {
+	! flock -n "$1" true
+}
+
+@test "a principal's name cannot leave its directory" {
+	make_call '[]' allow '../../evil'
+	cred 0 sbx-run
+	[ ! -e "$T/evil" ] && [ ! -e "$T/var/evil" ]
+	assert_equal "$(ls "$T/var/slots" | grep -cx '[0-9a-f]\{64\}')" 1
+}
+
+# ---- the pipe ----
+
+@test "a call with an error is passed on with one more seal, and nothing starts" {
+	make_call "$(credentials ok)"
+	jq -c 'del(.seals, .approval) | .error = {stage: "policy", class: 77, code: "denied", message: "no"} | .policy.effect = "deny"' "$T/call.json" |
+		seal_call "$T/var" policy '["sbx","call","policy","error"]' | seal_call "$T/var" approve '["none"]' >"$T/changed"
+	mv "$T/changed" "$T/call.json"
+	cred 77 sbx-run
+	assert_call denied
+	assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
+	[ ! -e "$TAP/calls" ]
+	refute_run
+	echo '{"sbx":1,"error":{"stage":"policy","class":65,"code":"bad","message":"no"}}' >"$T/call.json"
+	cred 65 sbx-run
+	assert_equal "$output" '{"error":{"class":65,"code":"bad","message":"no","stage":"policy"},"sbx":1}'
+	refute_run
+}
+
+@test "a call without the right seals, of the wrong time, or twice" {
+	make_call "$(credentials ok)"
+	cp "$T/call.json" "$T/good"
+	jq -c 'del(.seals[1])' "$T/good" >"$T/call.json"
+	cred 77 sbx-run
+	assert_call seal_invalid
+	jq -c '.call.params.x = 1' "$T/good" >"$T/call.json"
+	cred 77 sbx-run
+	assert_call seal_invalid
+	jq -c '.policy.credentials[0].settings.permissions = ["*"]' "$T/good" >"$T/call.json"
+	cred 77 sbx-run
+	assert_call seal_invalid
+	jq -c '.seals |= reverse' "$T/good" >"$T/call.json"
+	cred 77 sbx-run
+	assert_call seal_invalid
+	refute_run
+	[ ! -e "$TAP/calls" ]
+	cp "$T/good" "$T/call.json"
+	cred 0 sbx-run
+	cred 77 sbx-run
+	assert_call call_reused
+	make_call "$(credentials ok)"
+	rm -r "$T/var/runs/$CALL"
+	cred 77 sbx-run
+	assert_call call_closed
+}
+
+@test "bad input: the class of the pipe, one object, nothing started" {
+	local input
+	for input in '' '{' '[]' '1' '{"sbx":1}' '{"sbx":1,"sbx":1}' '{"sbx":1}{"sbx":1}' '{"sbx":1.5}' '{"sbx":"1"}' "$(printf '{"a":"\xff"}')"; do
+		printf '%s' "$input" >"$T/call.json"
+		cred 76 sbx-run
+		assert_call
+		assert_json '[.error.stage, .error.class] | map(tostring) | join(" ")' "cred 76"
+	done
+	head -c 1048577 /dev/zero | tr '\0' ' ' >"$T/call.json"
+	cred 76 sbx-run
+	assert_call
+	refute_run
+}
+
+@test "closed stdin, closed stdout, a full disk: never 0, and the credential is revoked" {
+	make_call "$(credentials ok)"
+	run --separate-stderr bash -c '"$1" sbx-run <&-' - "$I/bin/sbx-cred"
+	assert_equal "$status" 76
+	run bash -c '"$1" sbx-run <"$2" >/dev/full' - "$I/bin/sbx-cred" "$T/call.json"
+	assert_equal "$status" 74
+	refute_active "$TAP/token"
+	make_call "$(credentials ok)"
+	run bash -c '"$1" sbx-run <"$2" >&-' - "$I/bin/sbx-cred" "$T/call.json"
+	assert_equal "$status" 74
+	refute_active "$TAP/token"
+	refute_leases
+}
+
+# ---- --explain, --mend, options ----
+
+@test "--explain says what the scopes become, and starts nothing" {
+	make_call "$(credentials ok | jq -c '.[0] += {as: "kubeconfig", target: "prod"}')"
+	cred 0 --explain
+	assert_contains "$output" 'scope      "test-read"'
+	assert_contains "$output" 'provider   "fault"'
+	assert_contains "$output" '/run/sbx/cred/0'
+	assert_contains "$output" 'named by   "TOKEN_FILE"'
+	assert_contains "$output" 'server     "https://k.example:6443"'
+	assert_contains "$output" '"permissions":["pods:read"]'
+	[ ! -e "$TAP/calls" ] && [ ! -e "$T/var/runs/$CALL/cred" ]
+	make_call
+	cred 0 --explain
+	assert_equal "$output" "no credential"
+	make_call "$(credentials ok | jq -c '.[0].provider = "absent"')"
+	cred 78 --explain
+	assert_contains "$stderr" missing_helper
+	echo '{' >"$T/call.json"
+	cred 65 --explain
+	make_call
+	run bash -c '"$1" --explain <"$2" >/dev/full' - "$I/bin/sbx-cred" "$T/call.json"
+	assert_equal "$status" 74
+}
+
+@test "--mend: an unknown call is fine, a damaged lease is told and does not hide the others" {
+	run_sbx 0 "$I/bin/sbx-cred" --mend 0123456789abcdef0123456789abcdef
+	make_call "$(credentials revoke-fails)"
+	cred 0 sbx-run
+	jq -c '.settings.fault = "ok" | .index = 1' "$T/var/leases/$CALL-0.json" >"$T/var/leases/$CALL-1.json"
+	chmod 600 "$T/var/leases/$CALL-1.json"
+	echo '{' >"$T/var/leases/$CALL-0.json"
+	run_sbx 78 "$I/bin/sbx-cred" --mend "$CALL"
+	assert_contains "$stderr" bad_lease
+	refute_active "$TAP/token"
+	# The call's directory may be gone by then.
+	make_call "$(credentials revoke-fails)"
+	cred 0 sbx-run
+	jq -c '.settings.fault = "ok"' "$T/var/leases/$CALL-0.json" >"$T/lease"
+	cat "$T/lease" >"$T/var/leases/$CALL-0.json"
+	rm -r "$T/var/runs/$CALL"
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	refute_active "$TAP/token"
+}
+
+@test "options" {
+	run_sbx 0 "$I/bin/sbx-cred" --help
+	assert_contains "$output" "usage: sbx-cred"
+	run_sbx 0 "$I/bin/sbx-cred" --version
+	run_sbx 64 "$I/bin/sbx-cred"
+	run_sbx 64 "$I/bin/sbx-cred" --nonsense
+	run_sbx 64 "$I/bin/sbx-cred" --mend
+	run_sbx 64 "$I/bin/sbx-cred" --mend ../x
+	run_sbx 64 "$I/bin/sbx-cred" --mend 0123456789abcdef0123456789abcdef sbx-run
+	run_sbx 64 "$I/bin/sbx-cred" --explain sbx-run
+	make_call
+	cred 0 --config "$T/sbx.yaml" sbx-run
+	SBX_CONFIG=/nonexistent cred 77 --config "$T/sbx.yaml" sbx-run
+	assert_call call_reused
+	cred 78 --config /nonexistent sbx-run
+	assert_call missing_config
+}
+
+@test "the provider that sbx-helper(7) shows works" {
+	sed -n '/^\.Sh EXAMPLES/,/^\.Ed/p' "$ROOT/man/sbx-helper.7" | sed -e '1,/^\.Bd/d' -e '/^\.Ed/d' -e 's/\\e/\\/g' \
+		-e "s|/usr/local/bin/vendor|$I/vendor|" >"$I/libexec/sbx/sbx-cred-vendor"
+	cat >"$I/vendor" <<-'EOT'
+		#!/bin/sh
+		echo "$*" >>"$(dirname "$0")/vendor.log"
+		[ "$1" != issue ] || printf 'vendor-token-%s' "${3#sbx-}"
+	EOT
+	chmod +x "$I/vendor" "$I/libexec/sbx/sbx-cred-vendor"
+	make_call "$(credentials '' | jq -c '.[0].provider = "vendor"')"
+	cred 0 sbx-run
+	local lease
+	lease=$(jq -r '.credential[0].lease' <<<"$output")
+	assert_equal "$(tail -c +9 "$RUN/credentials")" "vendor-token-$lease"
+	assert_json '.revocation[0].proof' "session sbx-$lease closed"
+	assert_equal "$(paste -sd, "$I/vendor.log")" "issue --session sbx-$lease --audience https://api.test,close --session sbx-$lease"
+}

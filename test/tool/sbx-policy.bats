@@ -1,0 +1,396 @@
+# sbx-policy: what it reads, what it decides, what it refuses, and what it leaves in the record.
+
+load ../helpers
+
+setup() {
+	fresh_state
+}
+
+# events FILTER: of the record, one JSON value a line.
+events() {
+	jq -c "$1" "$T/var/audit.jsonl"
+}
+
+# edit FILE SED-EXPRESSION: in the policy directory.
+edit() {
+	sed -i "$2" "$T/policy/$1"
+}
+
+@test "usage, help, version" {
+	run_sbx 0 sbx-policy --help
+	assert_contains "$output" 'usage: sbx-policy'
+	run_sbx 0 sbx-policy --version
+	assert_contains "$output" 'sbx-policy '
+	run_sbx 64 sbx-policy --unknown
+	run_sbx 64 sbx-policy --peer --principal agent true
+	run_sbx 64 sbx-policy --principal '-x' true
+	run_sbx 64 sbx-policy --principal '' true
+	run_sbx 64 sbx-policy list --yaml
+	run_sbx 64 sbx-policy test again
+	run_sbx 64 sbx-policy --explain list
+	run_sbx 64 sbx-policy -x=1
+	run_sbx 64 sbx-policy true word
+	assert_call usage
+	run_sbx 64 sbx-policy echo text=a text=b
+	assert_call usage
+}
+
+@test "a call by arguments: the object, its seal, its directory" {
+	run_sbx 0 sbx-policy --principal agent echo color=green number=5 loud=true dir=envs/staging
+	assert_call
+	assert_json .sbx 1
+	assert_json .call.tool echo
+	assert_json '.call.params | tojson' '{"color":"green","dir":"envs/staging","loud":true,"number":5}'
+	assert_json '.call.principal | [.name, .via] | join(" ")' 'agent line'
+	assert_json '.call | has("client")' false
+	assert_json .policy.effect allow
+	assert_json .policy.tier low
+	assert_json '.policy.tier_from | join(" ")' tool
+	assert_json .policy.rule tool:echo
+	assert_json '.policy.run.steps[0].argv | join(" ")' 'echo --color=green 5 --loud --dir=envs/staging'
+	assert_json '.seals | map(.stage) | join(" ")' policy
+	assert_json 'has("error")' false
+	assert_equal "$(cat "$T/var/runs/$(printf '%s' "$output" | jq -r .call.id)/policy")" done
+}
+
+@test "the same by a request on stdin; members and types are strict there" {
+	run_sbx 0 sbx-policy <<<'{"tool":"echo","params":{"number":5},"client":"a client"}'
+	assert_json .call.client 'a client'
+	assert_json .call.params.color red
+	assert_json .policy.effect allow
+	run_sbx 77 sbx-policy <<<'{"tool":"echo","params":{"number":"5"}}'
+	assert_call bad_parameter
+	run_sbx 65 sbx-policy <<<'{"tool":"echo","params":{},"principal":"root"}'
+	assert_call unknown_member
+	run_sbx 65 sbx-policy <<<'{"tool":"echo"}'
+	assert_call bad_request
+	run_sbx 65 sbx-policy <<<'{"tool":5,"params":{}}'
+	assert_call bad_request
+	run_sbx 65 sbx-policy <<<'{"tool":"echo","params":[]}'
+	assert_call bad_request
+	run_sbx 65 sbx-policy <<<'["echo"]'
+	assert_call bad_request
+	run_sbx 65 sbx-policy <<<"{\"tool\":\"echo\",\"params\":{},\"client\":\"$(printf '%257s' x)\"}"
+	assert_call bad_request
+	run_sbx 0 sbx-policy <<<"{\"tool\":\"echo\",\"params\":{},\"client\":\"$(printf '%256s' x)\"}"
+	run_sbx 65 sbx-policy <<<"{\"tool\":\"$(printf '%129s' x)\",\"params\":{}}"
+	assert_call bad_request
+}
+
+@test "input that is no request" {
+	run_sbx 66 sbx-policy </dev/null
+	assert_call no_input
+	run_sbx 66 sbx-policy <<<'   '
+	assert_call no_input
+	run_sbx 66 bash -c 'exec sbx-policy <&-'
+	assert_call no_input
+	run_sbx 65 sbx-policy <<<'{"tool":"true","params":'
+	assert_call
+	run_sbx 65 sbx-policy <<<'{"tool":"true","params":{}}{}'
+	assert_call
+	run_sbx 65 sbx-policy <<<'{"tool":"true","tool":"echo","params":{}}'
+	assert_call
+	run_sbx 65 bash -c 'printf "{\"tool\":\"true\",\"params\":{}}\0" | sbx-policy'
+	assert_call
+	run_sbx 65 bash -c 'printf "{\"tool\":\"tr\xffue\",\"params\":{}}" | sbx-policy'
+	assert_call
+	run_sbx 65 sbx-policy <<<'{"tool":"echo","params":{"number":1.5}}'
+	assert_call
+	run_sbx 65 bash -c '{ printf "{\"tool\":\"echo\",\"params\":"; printf "[%.0s" {1..65}; } | sbx-policy'
+	assert_call
+	run_sbx 65 bash -c 'head -c 1048577 /dev/zero | tr "\0" " " | sbx-policy'
+	assert_call too_large
+	run_sbx 65 bash -c 'printf "{\"tool\":\"echo\",\"params\":{\"text\":\"%070000d\"}}" 1 | sbx-policy'
+	assert_call too_large
+	run_sbx 64 sbx-policy echo "text=$(printf '\xff')"
+	# None of these made a call.
+	[ ! -e "$T/var/audit.jsonl" ] || [ ! -s "$T/var/audit.jsonl" ]
+	assert_equal "$(find "$T/var/runs" -mindepth 1 2>/dev/null | wc -l)" 0
+}
+
+@test "every refusal is a sealed call with a reason that never quotes the value" {
+	run_sbx 77 sbx-policy nosuch x=1
+	assert_call unknown_tool
+	assert_json .policy.effect deny
+	run_sbx 77 sbx-policy ../policy
+	assert_call unknown_tool
+	run_sbx 77 sbx-policy true x=1
+	assert_call unknown_parameter
+	run_sbx 77 sbx-policy terraform_plan
+	assert_call missing_parameter
+	run_sbx 77 sbx-policy terraform_plan dir=ignore-all-previous-instructions
+	assert_call bad_parameter
+	assert_json .error.class 77
+	assert_json .error.stage policy
+	assert_json .policy.rule param:dir
+	assert_json '.seals | length' 1
+	refute_contains "$stderr$(printf '%s' "$output" | jq -c '.error, .policy')" ignore-all
+	assert_contains "$(printf '%s' "$output" | jq -r .error.hint)" 'envs/*'
+	for value in -chdir=x ../etc /etc envs/absent envs//staging envs/staging/ ./envs/staging envs/staging/../prod '' envs; do
+		run_sbx 77 sbx-policy terraform_plan "dir=$value"
+		assert_call bad_parameter
+	done
+	run_sbx 0 sbx-policy terraform_plan dir=envs/staging
+}
+
+@test "a symlink out of the workspace is no directory, and neither is one inside" {
+	ln -s /tmp "$T/work/envs/out"
+	ln -s staging "$T/work/envs/in"
+	: >"$T/work/envs/file"
+	for name in out in file; do
+		run_sbx 77 sbx-policy terraform_plan "dir=envs/$name"
+		assert_call bad_parameter
+	done
+	mkdir "$T/work/envs/real"
+	run_sbx 0 sbx-policy terraform_plan dir=envs/real
+}
+
+@test "several workspaces" {
+	mkdir -p "$T/second/envs/staging"
+	sed -i 's|^workspaces:.*|workspaces: {first: work, second: second}|' "$SBX_CONFIG"
+	run_sbx 0 sbx-policy terraform_plan dir=second:envs/staging
+	assert_json '.policy.run.workspace | [.name, .cwd, .state.path] | join(" ")' 'second envs/staging envs/staging'
+	assert_json .call.params.dir second:envs/staging
+	run_sbx 77 sbx-policy terraform_plan dir=envs/staging
+	assert_call bad_parameter
+	run_sbx 77 sbx-policy terraform_plan dir=third:envs/staging
+	assert_call bad_parameter
+}
+
+@test "tiers: what needs an approval says so, with its terms" {
+	run_sbx 0 sbx-policy apply_true
+	assert_json .policy.effect approve
+	assert_json .policy.tier high
+	assert_json '.policy.approval | tojson' '{"threshold":1,"ttl_s":1800}'
+	mkdir -p "$T/work/agent/scratch"
+	run_sbx 0 sbx-policy terraform_plan dir=agent/scratch
+	assert_json .policy.effect approve
+	assert_json '.policy.tier_from | join(" ")' agent_writable
+}
+
+@test "rules raise and deny" {
+	run_sbx 0 sbx-policy guarded word=short
+	assert_json .policy.effect allow
+	run_sbx 0 sbx-policy guarded word=a-rather-long
+	assert_json '.policy.tier_from | join(" ")' when:long-words
+	run_sbx 77 sbx-policy guarded word=bad
+	assert_call denied
+	assert_json .policy.rule when:bad-words
+	run_sbx 77 sbx-policy --principal nobody guarded word=short
+	assert_call denied
+}
+
+@test "the caller's .jq changes no rule" {
+	mkdir "$T/home"
+	printf 'def length: 0; def test(x): false;\n' >"$T/home/.jq"
+	run_sbx 77 env HOME="$T/home" sbx-policy guarded word=bad
+	assert_call denied
+	run_sbx 0 env HOME="$T/home" sbx-policy guarded word=a-rather-long
+	assert_json .policy.tier high
+}
+
+@test "digests: the same question has the same subject, another has not" {
+	subject() {
+		run_sbx 0 sbx-policy "$@"
+		printf '%s' "$output" | jq -r .policy.subject_sha256
+	}
+	first=$(subject --principal a apply_true note=x)
+	assert_equal "$(subject --principal a apply_true note=x)" "$first"
+	[ "$(subject --principal b apply_true note=x)" != "$first" ]
+	[ "$(subject --principal a apply_true note=y)" != "$first" ]
+	printf '# a comment\n' >>"$T/policy/tools/apply_true.yaml"
+	assert_equal "$(subject --principal a apply_true note=x)" "$first"
+	printf 'limits: {pids: 7}\n' >>"$T/policy/tools/apply_true.yaml"
+	[ "$(subject --principal a apply_true note=x)" != "$first" ]
+}
+
+@test "the record: request and decision of every call, before the object" {
+	run_sbx 0 sbx-policy --principal agent true
+	id=$(printf '%s' "$output" | jq -r .call.id)
+	run_sbx 77 sbx-policy --principal agent nosuch
+	assert_equal "$(events 'select(.request_id).event' | tr '\n' ' ')" '"tool.request" "guardrail.decision" "tool.request" "guardrail.decision" '
+	assert_equal "$(events "select(.request_id == \"$id\" and .event == \"tool.request\") | [.tool, .principal, .via]")" '["true","agent","line"]'
+	assert_equal "$(events "select(.request_id == \"$id\" and .event == \"guardrail.decision\") | [.effect, .tier, .rule]")" '["allow","low","tool:true"]'
+	assert_equal "$(events 'select(.code) | [.effect, .code]')" '["deny","unknown_tool"]'
+}
+
+@test "no record, no decision" {
+	mkdir -p "$T/var"
+	chmod 700 "$T/var"
+	mkdir "$T/var/audit.jsonl"
+	run_sbx 74 sbx-policy true || run_sbx 78 sbx-policy true
+	assert_json 'has("policy")' false
+	assert_json .error.stage policy
+	rmdir "$T/var/audit.jsonl"
+	run_sbx 0 sbx-policy true
+}
+
+@test "a policy that does not load is 78 with file and line, and is recorded" {
+	printf 'surprise: 1\n' >>"$T/policy/tools/true.yaml"
+	line=$(wc -l <"$T/policy/tools/true.yaml")
+	run_sbx 78 sbx-policy true
+	assert_call policy_invalid
+	assert_contains "$stderr" "tools/true.yaml:$line: unknown key"
+	assert_contains "$stderr" 'known here: name'
+	assert_equal "$(events 'select(.event == "guardrail.decision") | [.effect, .code]')" '["error","policy_invalid"]'
+	# A fault in any file stops every tool: nobody knows what the rest relied on.
+	run_sbx 78 sbx-policy echo
+	edit tools/true.yaml '$d'
+	run_sbx 0 sbx-policy true
+	run_sbx 78 sbx-policy --config "$T/nosuch.yaml" true
+	chmod g+w "$T/policy/policy.yaml"
+	run_sbx 78 sbx-policy true
+	assert_call unsafe_file
+	chmod g-w "$T/policy/policy.yaml"
+	chmod o+w "$T/policy/tools"
+	run_sbx 78 sbx-policy true
+	assert_call unsafe_file
+	chmod o-w "$T/policy/tools"
+	mv "$T/policy/policy.yaml" "$T/policy/gone.yaml"
+	run_sbx 78 sbx-policy true
+	assert_call missing_file
+}
+
+@test "a tool whose tests fail is not served, and others are" {
+	printf '  - {expect: deny}\n' >>"$T/policy/tools/true.yaml"
+	run_sbx 78 sbx-policy true
+	assert_call tool_not_served
+	run_sbx 0 sbx-policy echo
+	run_sbx 0 sbx-policy list --json
+	assert_json '.tools | map(.name) | [index("true"), index("echo") != null] | tojson' '[null,true]'
+	assert_contains "$stderr" '1 tools are not served'
+	run_sbx 78 sbx-policy test
+	assert_contains "$output" 'not ok'
+	assert_contains "$output" 'true 3: expected deny, got allow'
+	edit tools/true.yaml '$d'
+	run_sbx 0 sbx-policy test
+	refute_contains "$output" 'not ok'
+	run_sbx 0 sbx-policy true
+}
+
+@test "the cache of test outcomes belongs to one digest, and a forged one of another does not count" {
+	run_sbx 0 sbx-policy true
+	[ "$(find "$T/var/cache" -name tests | wc -l)" -eq 1 ]
+	printf '# changed\n' >>"$T/policy/policy.yaml"
+	run_sbx 0 sbx-policy true
+	[ "$(find "$T/var/cache" -name tests | wc -l)" -eq 2 ]
+	for file in "$T"/var/cache/*/tests; do
+		printf 'not json' >"$file"
+	done
+	run_sbx 0 sbx-policy true
+	jq -e .version "$T/var/cache/$(printf '%s' "$output" | jq -r .policy.policy_sha256)/tests"
+}
+
+@test "list: what a client sees" {
+	run_sbx 0 sbx-policy list
+	assert_contains "$output" 'terraform_apply          high'
+	run_sbx 0 sbx-policy list --json
+	assert_json '.tools | map(.name) == (map(.name) | sort)' true
+	assert_json '.tools[] | select(.name == "echo").inputSchema | [.type, .additionalProperties, has("required")] | tojson' '["object",false,false]'
+	assert_json '.tools[] | select(.name == "echo").inputSchema.properties.number | [.type, .minimum, .maximum] | tojson' '["integer",0,100]'
+	assert_json '.tools[] | select(.name == "echo").inputSchema.properties.word.pattern' '^([a-z]+(-[a-z]+)*)$'
+	assert_json '.tools[] | select(.name == "echo").inputSchema.properties.color.enum | join(" ")' 'red green'
+	assert_json '.tools[] | select(.name == "terraform_plan").inputSchema.required | join(" ")' dir
+	assert_json '.tools[] | select(.name == "terraform_plan").annotations.readOnlyHint' true
+	assert_json '.tools[] | select(.name == "terraform_apply").annotations | [.readOnlyHint, .destructiveHint] | tojson' '[false,true]'
+	# Looking is no call.
+	[ ! -s "$T/var/audit.jsonl" ]
+}
+
+@test "explain: the decision in words, and neither call nor event" {
+	run_sbx 0 sbx-policy --explain terraform_plan dir=envs/staging destroy=true
+	assert_contains "$output" 'decision    allow'
+	assert_contains "$output" '"-out=plan.bin","-destroy"]'
+	assert_contains "$output" 'artifact    "plan" is "plan.bin", taken after step 2'
+	assert_contains "$output" 'runs in "envs/staging"'
+	run_sbx 75 sbx-policy --explain apply_true
+	assert_contains "$output" 'decision    approve'
+	run_sbx 77 sbx-policy --explain terraform_plan dir=/etc
+	assert_contains "$output" 'decision    deny'
+	run_sbx 0 sbx-policy --explain cred_show
+	assert_contains "$output" 'credential  test-read as token from jwt, named by SBX_TOKEN'
+	[ ! -s "$T/var/audit.jsonl" ]
+	[ ! -d "$T/var/runs" ] || [ -z "$(ls "$T/var/runs")" ]
+}
+
+@test "who asks: by the line, by the peer, by the uid, and never by the request" {
+	run_sbx 0 sbx-policy true
+	assert_json '.call.principal | [.name, .via] | join(" ")' "$(id -un) uid"
+	run_sbx 0 sbx-policy --principal agent-7 true
+	assert_json '.call.principal | [.name, .via] | join(" ")' 'agent-7 line'
+	run_sbx 77 sbx-policy --peer true </dev/null
+	assert_call no_principal
+	command -v python3 >/dev/null || skip 'python3 makes the socket'
+	run_sbx 0 python3 -c '
+import socket, subprocess, sys
+ours, theirs = socket.socketpair()
+ours.sendall(b"{\"tool\":\"true\",\"params\":{}}")
+ours.shutdown(socket.SHUT_WR)
+sys.exit(subprocess.run(["sbx-policy", "--peer"], stdin=theirs).returncode)'
+	assert_json '.call.principal | [.name, .via] | join(" ")' "$(id -un) peer"
+}
+
+@test "the last write is checked" {
+	run_sbx 74 bash -c 'sbx-policy true >/dev/full'
+	run_sbx 74 bash -c 'sbx-policy list >/dev/full'
+	run_sbx 74 bash -c 'sbx-policy --help >/dev/full'
+	run_sbx 74 bash -c 'sbx-policy nosuch >/dev/full'
+}
+
+@test "a plan is an id that this principal got, and decides nothing by itself" {
+	run_sbx 77 sbx-policy terraform_apply plan=00000000000000000000000000000001
+	assert_call plan_unknown
+	run_sbx 77 sbx-policy terraform_apply plan=-auto-approve
+	assert_call bad_parameter
+	run_sbx 77 sbx-policy terraform_apply plan=/proc/self/fd/3
+	assert_call bad_parameter
+}
+
+@test "what ships passes its own tests" {
+	rm -r "$T/policy"
+	cp -r "$ROOT/policy" "$T/policy"
+	chmod -R go-w "$T/policy"
+	run_sbx 0 sbx-policy test
+	refute_contains "$output" 'not ok'
+	[ "$(printf '%s\n' "$output" | grep -c '^ok')" -ge 25 ]
+}
+
+# Requests that agents were seen to make, or could: test/fixtures/cases.jsonl.
+@test "the cases about the tools that ship" {
+	rm -r "$T/policy"
+	cp -r "$ROOT/policy" "$T/policy"
+	chmod -R go-w "$T/policy"
+	edit policy.yaml 's|^namespaces:.*|namespaces: [default, web, destroy-staging]|; s|^agent_writable:.*|agent_writable: [agent/*]|'
+	edit tools/terraform_plan.yaml 's|under: \[|under: [agent/*, |'
+	printf 'targets: {dev: {server: "https://127.0.0.1:6443"}}\n' >>"$SBX_CONFIG"
+	mkdir -p "$T/work/agent/scratch"
+	ln -s /tmp "$T/work/envs/link-to-outside"
+	total=0
+	while IFS= read -r case; do
+		total=$((total + 1))
+		request=$(jq -c 'if .tool == "k8s_get_pod_status" then .parameters.target = "dev" else . end
+			| {tool, params: .parameters}' <<<"$case")
+		want=$(jq -r '{allow: "0 allow", approval: "0 approve", deny: "77 deny"}[.expected]' <<<"$case")
+		run_sbx "${want% *}" sbx-policy <<<"$request" || {
+			jq -c . <<<"$case"
+			return 1
+		}
+		assert_json .policy.effect "${want#* }" || return 1
+	done <"$ROOT/test/fixtures/cases.jsonl"
+	[ "$total" -ge 25 ]
+}
+
+@test "the tool in the manual's example loads and passes its tests" {
+	sed -n '/^name: tree_size/,/^\.Ed/p' "$ROOT/man/sbx-policy.5" | sed '$d' >"$T/policy/tools/tree_size.yaml"
+	sed -n '/^  du: /p' "$ROOT/man/sbx-policy.5" >"$T/du"
+	edit policy.yaml "/^programs:/r $T/du"
+	{
+		sed -n '/^when:/,/^\.Ed/p' "$ROOT/man/sbx-policy.5" | sed '$d'
+	} >>"$T/policy/tools/terraform_plan.yaml"
+	run_sbx 0 sbx-policy test
+	assert_contains "$output" 'tree_size 2'
+	mkdir "$T/work/envs/dev"
+	run_sbx 0 sbx-policy tree_size dir=envs/dev
+	run_sbx 0 sbx-policy terraform_plan dir=envs/prod destroy=true
+	assert_json .policy.tier critical
+}

@@ -1,0 +1,705 @@
+#!/usr/bin/env bats
+# sbx-run: options, bad input, what comes out of a sandbox, signals, drivers that misbehave, plans, states.
+
+load ../helpers
+
+setup() {
+	fresh_state
+	add_tools
+	# Their own tests are sbx-policy's affair, and cost half a second each time.
+	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	make_chain
+}
+
+# tool NAME < YAML: one more tool of the test's own.
+tool() {
+	cat >"$T/policy/tools/$1.yaml"
+	chmod go-w "$T/policy/tools/$1.yaml"
+}
+
+add_tools() {
+	MARK=mark$(head -c 8 /dev/urandom | od -An -tx1 | tr -d ' ')
+	rm "$T/policy/tools/sleep.yaml"
+	tool sleep <<-EOT
+		name: sleep
+		description: Waits until it is stopped.
+		tier: low
+		params:
+		  stubborn: {type: boolean, default: false}
+		steps:
+		  - [stepper, out, $MARK, then, {if: stubborn, then: stubborn}, sleep]
+		limits: {deadline: 20s, grace: 1s}
+	EOT
+	tool flood <<-'EOT'
+		name: flood
+		description: More than fits, all of it control characters.
+		tier: low
+		steps:
+		  - [stepper, flood, "200000", "1", then, fill, "200000", "27"]
+	EOT
+	tool bytes <<-'EOT'
+		name: bytes
+		description: Bytes that are no text.
+		tier: low
+		steps:
+		  - [stepper, flood, "3", "255", then, out, 'a\b']
+	EOT
+	tool ghost <<-EOT
+		name: ghost
+		description: Leaves a process behind.
+		tier: low
+		steps:
+		  - [stepper, out, $MARK, then, linger, then, out, one]
+		  - [stepper, out, two]
+	EOT
+	tool networked <<-'EOT'
+		name: networked
+		description: Needs a network.
+		tier: low
+		steps:
+		  - ["true"]
+		egress: [kubernetes-api]
+	EOT
+	tool envs <<-'EOT'
+		name: envs
+		description: Shows its environment.
+		tier: low
+		steps:
+		  - [stepper, env, HOME, then, env, PATH, then, env, LD_PRELOAD, then, env, TF_CLI_ARGS, then, env, SBX_CONFIG]
+	EOT
+	tool nonsense_plan <<-'EOT'
+		name: nonsense_plan
+		description: Analyses what is no plan.
+		tier: low
+		steps:
+		  - [stepper, write, plan.bin, x, then, out, secret-words, then, err, said-aloud]
+		  - {argv: [stepper, out, '{{"no": "plan"}}'], analyse: terraform}
+		produces: {plan: plan.bin}
+	EOT
+	tool write_state <<-'EOT'
+		name: write_state
+		description: Writes a state.
+		tier: high
+		params:
+		  serial: {type: integer, min: 0, max: 100}
+		  lineage: {type: string, pattern: "[a-z]+", default: one}
+		  status: {type: string, pattern: "[0-9]", default: "0"}
+		workspace: {tree: ., cwd: envs/staging, state: {path: envs/staging, access: write}}
+		steps:
+		  - [stepper, state, terraform.tfstate, "{serial}", "{lineage}", then, exit, "{status}"]
+	EOT
+	tool read_state <<-'EOT'
+		name: read_state
+		description: Reads a state, and tries to change it.
+		tier: low
+		workspace: {tree: ., cwd: envs/staging, state: {path: envs/staging, access: read}}
+		steps:
+		  - [stepper, cat, terraform.tfstate, then, state, terraform.tfstate, "99", other]
+	EOT
+	tool sleep_approved <<-EOT
+		name: sleep_approved
+		description: Waits, with an approval.
+		tier: high
+		steps:
+		  - [stepper, out, $MARK, then, sleep]
+		limits: {deadline: 20s, grace: 1s}
+	EOT
+}
+
+# make_call TOOL ARG...: $T/call is a call as sbx-cred gives it to sbx-run.
+make_call() {
+	printf '#!/bin/sh\ncat >%s/call\n' "$T" >"$T/capture"
+	chmod 755 "$T/capture"
+	grep -q ^commands "$T/sbx.yaml" || printf 'commands: [%s/capture]\n' "$T" >>"$T/sbx.yaml"
+	sbx-policy "$@" 2>"$T/policy.err" | sbx-approve 2>"$T/approve.err" | sbx-cred "$T/capture" >"$T/cred.out" 2>"$T/cred.err" || true
+	[ -s "$T/call" ] || {
+		cat "$T"/*.err "$T/cred.out"
+		return 1
+	}
+}
+
+# make_approved_call TOOL ARG...: the same, with an approval that a person gave.
+make_approved_call() {
+	[ -f "$T/alice" ] || new_signer alice
+	sbx-policy "$@" 2>/dev/null | sbx-approve >"$T/waiting" 2>/dev/null || true
+	sbx-approve sign "$(jq -r .approval.id "$T/waiting")" --key "$T/alice" >/dev/null 2>"$T/sign.err" </dev/null || {
+		cat "$T/sign.err"
+		return 1
+	}
+	make_call "$@"
+	[ "$(jq -r .approval.state "$T/call")" = claimed ]
+}
+
+# A script, since `timeout` starts programs alone.
+make_chain() {
+	printf '#!/bin/bash\nsbx-policy "$@" | sbx-approve | sbx-cred sbx-run\n' >"$T/chain"
+	chmod 755 "$T/chain"
+	PATH=$T:$PATH
+}
+
+call_dir() {
+	printf '%s/var/runs/%s' "$T" "$(jq -r .call.id "${1:-$T/call}")"
+}
+
+events() {
+	jq -r '.event' "$T/var/audit.jsonl" | tr '\n' ' '
+}
+
+# fake_driver < SHELL: a driver of the test's own; sbx-run of $FAKE/bin finds it. The words hello, frame and event are given.
+fake_driver() {
+	FAKE=$T/prefix
+	mkdir -p "$FAKE/bin" "$FAKE/libexec/sbx"
+	cp "$SBX_BIN/sbx-run" "$SBX_BIN/sbx-plan" "$FAKE/bin/"
+	{
+		cat <<-'EOT'
+			#!/bin/bash
+			N=0123456789abcdef0123456789abcdef
+			frame() { printf 'sbx-frame %s %s %s %s\n%s\n' "$N" "$1" "$2" "${#3}" "$3"; }
+			event() { printf 'sbx-frame 00000000000000000000000000000000 event 0 %s\n%s\n' "${#1}" "$1"; }
+			hello() { frame hello 0 '{"isolation":"local"}'; }
+		EOT
+		cat
+	} >"$FAKE/libexec/sbx/sbx-run-fake"
+	chmod 755 "$FAKE/libexec/sbx/sbx-run-fake"
+	grep -q ^driver "$T/sbx.yaml" || printf 'driver: fake\n' >>"$T/sbx.yaml"
+}
+
+run_fake() {
+	local want=$1
+	shift
+	run_sbx "$want" bash -c "'$FAKE/bin/sbx-run' <'$T/call'"
+}
+
+# start_run: sbx-run in the background on $T/call, until its step has begun; $RUN is its pid.
+start_run() {
+	sbx-run <"$T/call" >"$T/out" 2>"$T/err" 3>&- &
+	RUN=$!
+	wait_until 10 sleeps
+}
+
+end_run() {
+	status=0
+	wait "$RUN" || status=$?
+	output=$(cat "$T/out")
+}
+
+# A process of this test's own sandbox: the words of its command line are nobody else's.
+sleeps() {
+	pgrep -f "stepper out $MARK" >/dev/null
+}
+
+no_sleeper() {
+	! sleeps
+}
+
+# --- options ---
+
+@test "help and version" {
+	run_sbx 0 sbx-run --help
+	assert_contains "$output" "usage: sbx-run"
+	run_sbx 0 sbx-run -h
+	run_sbx 0 sbx-run -V
+	assert_contains "$output" "sbx-run "
+}
+
+@test "wrong options are 64" {
+	run_sbx 64 sbx-run --nonsense
+	run_sbx 64 sbx-run something
+	run_sbx 64 sbx-run --credentials-fd 99 --secrets-fd 98
+	run_sbx 64 bash -c 'exec 8</dev/null; sbx-run --credentials-fd 8'
+	run_sbx 64 sbx-run --lock-fd 1
+	run_sbx 64 sbx-run --mend not-an-id
+	run_sbx 64 sbx-run --check --mend 0123456789abcdef0123456789abcdef
+	run_sbx 64 sbx-run adopt-state envs/staging
+	run_sbx 64 sbx-run adopt-state --nonsense envs/staging file
+}
+
+@test "without settings it is 78" {
+	run_sbx 78 sbx-run --config "$T/none.yaml"
+	assert_call
+	assert_json .error.stage run
+}
+
+@test "--check says that this machine can make a sandbox" {
+	run_sbx 0 sbx-run --check
+	assert_contains "$stderr" OK
+}
+
+# --- what is no call ---
+
+@test "nothing and half an object are 76" {
+	run_sbx 76 bash -c 'sbx-run </dev/null'
+	assert_call no_input
+	run_sbx 76 bash -c 'sbx-run <&-'
+	assert_call
+	run_sbx 76 bash -c "printf '{\"sbx\":1' | sbx-run"
+	assert_call
+}
+
+@test "JSON that is not strict is 76 and starts nothing" {
+	local deep
+	deep=$(printf '[%.0s' {1..65})$(printf ']%.0s' {1..65})
+	for text in '{"sbx":1}{"sbx":1}' '{"sbx":1,"sbx":1}' '[]' '{"sbx":1.5}' '{"sbx":"1"}' "{\"a\":$deep}" '{"sbx":1,"call":7}'; do
+		run_sbx 76 bash -c "printf '%s' '$text' | sbx-run"
+		assert_call
+	done
+	run_sbx 76 bash -c "printf '{\"sbx\":\\0}' | sbx-run"
+	run_sbx 76 bash -c "printf '{\"sbx\":\"\\377\"}' | sbx-run"
+	run_sbx 76 bash -c "{ printf '{\"a\":\"'; head -c 1048577 /dev/zero | tr '\\0' x; printf '\"}'; } | sbx-run"
+	[ ! -e "$T/var/audit.jsonl" ] || refute_contains "$(events)" sandbox
+}
+
+@test "a call without the seal of sbx-cred, or changed, is refused" {
+	sbx-policy true >"$T/early" 2>/dev/null
+	run_sbx 77 bash -c "sbx-run <'$T/early'"
+	assert_call seal_invalid
+	make_call true
+	jq -c '.policy.run.steps[0].argv = ["true", "x"]' "$T/call" >"$T/changed"
+	run_sbx 77 bash -c "sbx-run <'$T/changed'"
+	assert_call seal_invalid
+	refute_contains "$(events)" sandbox
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+}
+
+@test "the same call twice is refused" {
+	make_call true
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	run_sbx 77 bash -c "sbx-run <'$T/call'"
+	assert_call call_reused
+}
+
+@test "a call that is closed is refused" {
+	make_call true
+	rm -r "$(call_dir)"
+	run_sbx 77 bash -c "sbx-run <'$T/call'"
+	assert_call call_closed
+}
+
+@test "an error passes through with its class" {
+	run_sbx 69 bash -c "printf '{\"sbx\":1,\"error\":{\"stage\":\"cred\",\"class\":69,\"code\":\"x\",\"message\":\"y\"}}' | sbx-run"
+	assert_call x
+	[ ! -e "$T/var/audit.jsonl" ]
+}
+
+# --- what comes out ---
+
+@test "a step that ends well" {
+	run_sbx 0 chain true
+	assert_call
+	assert_json .result.state completed
+	assert_json .result.exit 0
+	assert_json .result.stdout ""
+	assert_json '.result.isolation.isolation' local
+	assert_json '.result.isolation.no_new_privs' 1
+	assert_json '.result.isolation.cap_eff' 0000000000000000
+	assert_json '[.seals[].stage] | join(" ")' "policy approve cred run revoke"
+	assert_contains "$(events)" "sandbox.started sandbox.completed "
+	assert_equal "$(jq -r 'select(.event == "sandbox.completed") | .state' "$T/var/audit.jsonl")" completed
+}
+
+@test "a step that does not end well is a result, not an error" {
+	run_sbx 1 chain fail status=7
+	assert_json .result.state failed
+	assert_json .result.exit 7
+	assert_json .result.stdout some
+	assert_json .result.stderr words
+	assert_json .error null
+	for stream in stdout stderr; do
+		assert_json ".result.artifacts[] | select(.name == \"$stream\") | .sha256" \
+			"$(sha256sum "$T/var/runs/$(printf '%s' "$output" | jq -r .call.id)/$stream" | cut -d' ' -f1)"
+	done
+}
+
+@test "control characters without end still give a legal object" {
+	run_sbx 0 chain flood
+	assert_call
+	assert_json .result.truncated true
+	assert_json '.result.encoding' utf-8
+	[ "$(printf '%s' "$output" | jq -c .result.stdout | wc -c)" -le $((64 * 1024 + 3)) ]
+	[ "$(printf '%s' "$output" | jq -c .result.stderr | wc -c)" -le $((16 * 1024 + 3)) ]
+	assert_equal "$(stat -c %s "$T/var/runs/$(printf '%s' "$output" | jq -r .call.id)/stdout")" 200000
+}
+
+@test "bytes that are no text are shown escaped" {
+	run_sbx 0 chain bytes
+	assert_json .result.encoding escaped
+	assert_json .result.stdout '\xff\xff\xffa\\b'
+}
+
+@test "a process that a step leaves behind is gone before the next" {
+	run_sbx 0 chain ghost
+	assert_json '.result.stdout | endswith("two")' true
+	run no_sleeper
+	[ "$status" -eq 0 ]
+}
+
+@test "nothing of the caller's environment is inside" {
+	run_sbx 0 env LD_PRELOAD=/nonexistent.so TF_CLI_ARGS=-destroy HOME=/root bash -c 'sbx-policy envs | sbx-approve | sbx-cred sbx-run' 
+	assert_json .result.stdout "$(printf 'HOME=/tmp/home\nPATH=/usr/bin:/bin\nLD_PRELOAD=(unset)\nTF_CLI_ARGS=(unset)\nSBX_CONFIG=(unset)')"
+}
+
+@test "a credential that a step prints does not leave" {
+	run_sbx 0 chain cred_show
+	assert_contains "$(printf '%s' "$output" | jq -r .result.stdout)" "SBX_TOKEN=/run/sbx/cred/0"
+	run grep -rlE 'eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.' "$T/var" --include=stdout --include=object --include=audit.jsonl
+	[ "$status" -eq 1 ]
+	refute_contains "$output" eyJ
+}
+
+@test "a full disk behind stdout is 74" {
+	make_call true
+	run_sbx 74 bash -c "sbx-run <'$T/call' >/dev/full"
+}
+
+# --- refused before anything starts ---
+
+@test "egress that the driver cannot give" {
+	make_call networked
+	run_sbx 78 bash -c "sbx-run <'$T/call'"
+	assert_call egress_unsupported
+	assert_json .result.state refused
+	refute_contains "$(events)" sandbox.started
+}
+
+@test "a program that is not there" {
+	make_call true
+	sed -i "s|$SBX_BUILD/test/true|$T/true|" "$T/policy/policy.yaml"
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	make_call true
+	run_sbx 78 bash -c "sbx-run <'$T/call'"
+	assert_call missing_program
+	cp "$SBX_BUILD/test/true" "$T/true"
+	chmod 775 "$T/true"
+	make_call true
+	run_sbx 78 bash -c "sbx-run <'$T/call'"
+	assert_call unsafe_file
+	chmod 755 "$T/true"
+	run_sbx 0 chain true
+}
+
+@test "a record that cannot be written stops the run" {
+	make_call true
+	mv "$T/var/audit.jsonl" "$T/kept"
+	mkdir "$T/var/audit.jsonl"
+	run_sbx 74 bash -c "sbx-run <'$T/call'"
+	assert_call audit_unavailable
+	assert_json .result.state refused
+	assert_json '.result.isolation' null
+	[ ! -e "$(call_dir)/stdout" ]
+}
+
+@test "credentials that did not come" {
+	make_call cred_show
+	run_sbx 76 bash -c "sbx-run <'$T/call'"
+	assert_call no_credentials
+}
+
+# --- stopping ---
+
+@test "TERM and INT cancel" {
+	for sig in TERM INT; do
+		make_call sleep
+		start_run
+		kill -"$sig" "$RUN"
+		end_run
+		assert_equal "$status" 1
+		assert_json .result.state cancelled
+		# The signal may come before the step has its handler.
+		assert_json '.result.exit == 130 or .result.signal == 2' true
+	done
+	run no_sleeper
+	[ "$status" -eq 0 ]
+}
+
+@test "a step that ignores INT is killed after the grace" {
+	make_call sleep stubborn=true
+	start_run
+	kill -TERM "$RUN"
+	end_run
+	assert_equal "$status" 1
+	assert_json .result.state cancelled
+	assert_json .result.signal 9
+}
+
+@test "HUP and a reader that has gone cancel a call without an approval" {
+	make_call sleep
+	start_run
+	kill -HUP "$RUN"
+	end_run
+	assert_json .result.state cancelled
+
+	make_call sleep
+	{ sbx-run <"$T/call" 2>"$T/err" 3>&- || echo $? >"$T/status"; } | true &
+	wait_until 10 test -s "$T/status"
+	assert_equal "$(cat "$T/status")" 74
+	assert_equal "$(jq -r 'select(.event == "sandbox.completed") | .state' "$T/var/audit.jsonl" | tail -1)" cancelled
+}
+
+@test "a call that spent an approval does not mind HUP, but TERM" {
+	make_approved_call sleep_approved
+	start_run
+	kill -HUP "$RUN"
+	run timeout 0.5 tail --pid="$RUN" -f /dev/null
+	assert_equal "$status" 124
+	kill -TERM "$RUN"
+	end_run
+	assert_json .result.state cancelled
+	[ -s "$(call_dir)/result" ]
+	[ ! -e "$(call_dir)/refused" ]
+}
+
+@test "a deadline is a timeout" {
+	sed -i 's/deadline: 20s/deadline: 1s/' "$T/policy/tools/sleep.yaml"
+	make_call sleep
+	start_run
+	end_run
+	assert_equal "$status" 1
+	assert_json .result.state timeout
+}
+
+@test "a killed sbx-run takes its sandbox along, and can be mended" {
+	make_call sleep
+	start_run
+	kill -KILL "$RUN"
+	wait "$RUN" || true
+	wait_until 10 no_sleeper
+	local id
+	id=$(jq -r .call.id "$T/call")
+	wait_until 10 sbx-run --mend "$id"
+	run_sbx 0 sbx-run --mend "$id"
+	assert_json .mended true
+	assert_json .state_file unchanged
+	run_sbx 77 sbx-run --mend 00000000000000000000000000000000
+}
+
+@test "a call that runs is not mended" {
+	make_call sleep
+	start_run
+	run_sbx 69 sbx-run --mend "$(jq -r .call.id "$T/call")"
+	assert_contains "$stderr" call_running
+	kill -TERM "$RUN"
+	end_run
+}
+
+# --- drivers that misbehave ---
+
+@test "a driver that dies before it starts anything" {
+	fake_driver <<<'exit 71'
+	make_call true
+	run_fake 71
+	assert_call driver_failed
+}
+
+@test "a driver that refuses" {
+	fake_driver <<-'EOT'
+		hello
+		frame refused 0 '{"code":"isolation_too_weak","message":"not enough"}'
+	EOT
+	make_approved_call apply_true
+	run_fake 77
+	assert_call isolation_too_weak
+	assert_json .result.state refused
+	[ -s "$(call_dir)/refused" ]
+	sbx-policy apply_true 2>/dev/null | sbx-approve >"$T/again" 2>/dev/null
+	assert_equal "$(jq -r .approval.state "$T/again")" claimed
+}
+
+@test "a driver that dies while a step runs leaves an unknown outcome, and a spent approval" {
+	fake_driver <<-'EOT'
+		hello
+		frame step 1 ''
+		frame out 1 half
+		kill -9 $$
+	EOT
+	make_approved_call apply_true
+	run_fake 3
+	assert_json .result.state unknown
+	assert_json .result.code driver_died
+	assert_json .result.stdout half
+	[ ! -e "$(call_dir)/refused" ]
+}
+
+@test "a driver that breaks its contract is not believed" {
+	local script
+	for script in 'echo garbage' 'hello; frame step 2 ""' 'hello; frame step 1 ""; frame step 1 ""' \
+		'hello; frame step 1 ""; frame exit 1 "{\"exit\":0}"; frame end 0 "{}"; frame out 1 late' \
+		'hello; frame step 1 ""; frame refused 0 "{}"' 'hello; frame step 1 ""; frame data 1 x' 'frame out 1 x' 'hello; hello' \
+		'hello; frame step 1 ""; frame artifact 1 "{\"name\":\"plan\",\"sha256\":\"00\",\"size\":1}"; frame data 1 x' \
+		'hello; frame step 1 ""; frame exit 1 "[]"'; do
+		fake_driver <<<"$script"
+		make_call true
+		run bash -c "'$FAKE/bin/sbx-run' <'$T/call'"
+		[ "$status" -eq 3 ] || [ "$status" -eq 76 ] || {
+			printf '%s: %s %s\n' "$script" "$status" "$output"
+			return 1
+		}
+		refute_contains "$output" '"state":"completed"'
+		assert_contains "$output" bad_frame
+	done
+}
+
+@test "a driver gets what its contract says, and an other driver than local a JSON object" {
+	fake_driver <<-EOT
+		printf '%s\n' "\$@" >$T/args
+		cat >$T/stdin
+		hello
+		frame step 1 ''
+		frame exit 1 '{"exit":0,"took_ms":1}'
+		frame end 0 '{"state_changed":false}'
+	EOT
+	make_call true
+	run_fake 0
+	assert_contains "$(tr '\n' ' ' <"$T/args")" "--entry-fd 3 --inputs-fd 4 --control-fd 5"
+	assert_equal "$(jq -r '.limits.deadline_ms' "$T/stdin")" 30000
+	assert_equal "$(jq -r '.mounts[0].target' "$T/stdin")" /opt/sbx/true/true
+}
+
+@test "a driver that does not exist" {
+	printf 'driver: nowhere\n' >>"$T/sbx.yaml"
+	make_call true
+	run_sbx 78 bash -c "sbx-run <'$T/call'"
+	assert_call missing_helper
+}
+
+# --- state ---
+
+@test "adopt-state takes a state once" {
+	local state='{"version":4,"terraform_version":"1.11.4","serial":3,"lineage":"one","outputs":{},"resources":[]}'
+	printf '%s\n' "$state" >"$T/old.tfstate"
+	run_sbx 0 sbx-run adopt-state envs/staging "$T/old.tfstate"
+	run_sbx 0 sbx-run adopt-state envs/staging "$T/old.tfstate"
+	printf '%s\n' "${state/:3/:4}" >"$T/other.tfstate"
+	run_sbx 73 sbx-run adopt-state envs/staging "$T/other.tfstate"
+	assert_contains "$stderr" state_exists
+	run_sbx 66 sbx-run adopt-state envs/prod "$T/none"
+	run_sbx 77 sbx-run adopt-state envs/nowhere "$T/old.tfstate"
+	run_sbx 77 sbx-run adopt-state --workspace other envs/staging "$T/old.tfstate"
+	run_sbx 0 chain read_state
+	assert_json '.result.stdout | contains("\"serial\":3")' true
+}
+
+@test "a change to a state that is for reading is a finding and thrown away" {
+	printf '{"version":4,"terraform_version":"1.11.4","serial":3,"lineage":"one","outputs":{},"resources":[]}\n' >"$T/old.tfstate"
+	sbx-run adopt-state envs/staging "$T/old.tfstate"
+	run_sbx 0 chain read_state
+	assert_json '.result.findings[0].code' state_changed
+	run_sbx 0 chain read_state
+	assert_json '.result.stdout | contains("\"serial\":3")' true
+}
+
+@test "a state that is written is taken back when it is a successor" {
+	make_approved_call write_state serial=1
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	assert_json .result.state_file taken
+	make_approved_call write_state serial=5 status=4
+	run_sbx 1 bash -c "sbx-run <'$T/call'"
+	assert_json .result.state_file taken
+	make_approved_call write_state serial=5
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	assert_json .result.state_file unchanged
+	make_approved_call write_state serial=4
+	run_sbx 1 bash -c "sbx-run <'$T/call'"
+	assert_json .result.state_file kept_beside
+	assert_json .result.code state_rejected
+	[ -s "$(call_dir)/state.rejected" ]
+	make_approved_call write_state serial=9 lineage=two
+	run_sbx 1 bash -c "sbx-run <'$T/call'"
+	assert_json .result.code state_rejected
+	run_sbx 0 chain read_state
+	assert_json '.result.stdout | contains("\"serial\":5")' true
+}
+
+# --- plans ---
+
+terraform_dir() {
+	command -v terraform >/dev/null || command -v tofu >/dev/null || skip "neither terraform nor tofu is here"
+	cat >"$T/work/envs/staging/main.tf" <<-'EOT'
+		resource "terraform_data" "web" {
+		  input = "v1"
+		}
+	EOT
+}
+
+@test "a plan is judged, kept and applied once" {
+	terraform_dir
+	run_sbx 0 chain terraform_plan dir=envs/staging
+	assert_json .result.state completed
+	assert_json .result.verdict safe
+	assert_json '.result.findings[0].address' terraform_data.web
+	assert_json .result.stdout ""
+	assert_json .result.stderr ""
+	local plan
+	plan=$(printf '%s' "$output" | jq -r .result.plan.id)
+	[ -s "$T/var/plans/$plan/seal.json" ]
+	make_approved_call terraform_apply "plan=$plan"
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	assert_json .result.state completed
+	assert_json .result.state_file taken
+	[ ! -e "$T/var/plans/$plan" ]
+	run_sbx 77 sbx-policy terraform_apply "plan=$plan"
+	assert_call plan_unknown
+	run_sbx 0 chain terraform_plan dir=envs/staging
+	assert_json '.result.findings_total' 0
+}
+
+@test "what changed since the plan was made is named, and the approval comes back" {
+	terraform_dir
+	local plan
+	plan=$(chain terraform_plan dir=envs/staging 2>/dev/null | jq -r .result.plan.id)
+	make_approved_call terraform_apply "plan=$plan"
+	echo '# a comment' >>"$T/work/envs/staging/main.tf"
+	run_sbx 77 bash -c "sbx-run <'$T/call'"
+	assert_call plan_stale
+	assert_contains "$(printf '%s' "$output" | jq -r .error.message)" "the directory changed"
+	[ -s "$(call_dir)/refused" ]
+	sed -i '$d' "$T/work/envs/staging/main.tf"
+	sbx-policy terraform_apply "plan=$plan" 2>/dev/null | sbx-approve >"$T/again" 2>/dev/null
+	assert_equal "$(jq -r .approval.state "$T/again")" claimed
+}
+
+@test "a lock file and a state that changed are named" {
+	terraform_dir
+	local plan
+	plan=$(chain terraform_plan dir=envs/staging 2>/dev/null | jq -r .result.plan.id)
+	make_approved_call terraform_apply "plan=$plan"
+	: >"$T/work/envs/staging/.terraform.lock.hcl"
+	run_sbx 77 bash -c "sbx-run <'$T/call'"
+	assert_contains "$(printf '%s' "$output" | jq -r .error.message)" "lock file"
+	rm "$T/work/envs/staging/.terraform.lock.hcl"
+	make_call terraform_apply "plan=$plan"
+	printf '{"version":4,"terraform_version":"1.11.4","serial":3,"lineage":"one","outputs":{},"resources":[]}\n' >"$T/s"
+	sbx-run adopt-state envs/staging "$T/s"
+	run_sbx 77 bash -c "sbx-run <'$T/call'"
+	assert_contains "$(printf '%s' "$output" | jq -r .error.message)" "state"
+}
+
+@test "a plan that sbx-plan does not take is not kept, and its words stay here" {
+	run_sbx 1 chain nonsense_plan
+	assert_json .result.state failed
+	assert_json .result.code plan_unreadable
+	assert_json .result.plan null
+	assert_json .result.stdout ""
+	assert_json .result.stderr said-aloud
+	refute_contains "$(printf '%s' "$output" | jq -c .result)" secret-words
+	[ ! -e "$T/var/plans" ] || [ -z "$(ls "$T/var/plans")" ]
+}
+
+@test "an init that cannot fetch says how to" {
+	terraform_dir
+	cat >"$T/work/envs/staging/main.tf" <<-'EOT'
+		terraform {
+		  required_providers {
+		    null = { source = "hashicorp/null" }
+		  }
+		}
+		resource "null_resource" "x" {}
+	EOT
+	run_sbx 1 chain terraform_plan dir=envs/staging
+	assert_json .result.state failed
+	assert_json .result.code not_fetched
+	assert_contains "$(printf '%s' "$output" | jq -r .result.hint)" "providers mirror"
+	mkdir "$T/mirror"
+	printf 'mirror: %s\n' "$T/mirror" >>"$T/policy/policy.yaml"
+	run_sbx 1 chain terraform_plan dir=envs/staging
+	assert_contains "$(printf '%s' "$output" | jq -r .result.hint)" "terraform providers mirror $T/mirror"
+}

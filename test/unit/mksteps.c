@@ -1,0 +1,170 @@
+/* Test tool: writes a step table and its inputs, as sbx-run would.
+ *
+ *     mksteps TABLE INPUTS [WORD...]      words, in order:
+ *       require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces are left out)
+ *       tree=DIR  artifact=NAME:FILE  read=PATH:FILE  write=PATH:FILE  program=PATH:FILE  bad-digest (spoils the last of these)
+ *       step [credentials] PROGRAM ARG...   (@NAME: an artefact's slot)  produce NAME PATH  end
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io.h"
+#include "limits.h"
+#include "steps.h"
+#include "tree.h"
+
+enum { MOST = 64 };
+static struct input inputs[MOST];
+static struct program_digest programs[MOST];
+static struct step steps[LIMIT_STEPS];
+static struct slot slots[LIMIT_STEPS][LIMIT_ARGV];
+static struct produce produces[LIMIT_STEPS][MOST];
+static char *env[MOST];
+static char *last_digest;
+static struct sbx_error err;
+
+static int fail(const char *what)
+{
+	fprintf(stderr, "mksteps: %s: %s\n", what, err.message);
+	return 1;
+}
+
+static char *value_of(char *word, const char *key)
+{
+	size_t len = strlen(key);
+
+	return strncmp(word, key, len) == 0 && word[len] == '=' ? word + len + 1 : NULL;
+}
+
+static char *cut(char *text)
+{
+	char *colon = strchr(text, ':');
+
+	if (colon != NULL)
+		*colon = '\0';
+	return colon != NULL ? colon + 1 : NULL;
+}
+
+static int add_file(struct steps *s, enum input_kind kind, char *name, const char *file, int out)
+{
+	struct input *in = &inputs[s->input_count++];
+	auto_fd fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	*in = (struct input){.kind = kind, .name = name, .path = name};
+	if (fd < 0 || digest_fd_hex(fd, LIMIT_ARTIFACT, in->sha256, &in->size, &err) < 0)
+		return -1;
+	last_digest = in->sha256;
+	if (kind == INPUT_STATE_WRITE) {
+		in->size = 0;
+		return 0;
+	}
+	return io_copy(fd, out, LIMIT_ARTIFACT, NULL, &err);
+}
+
+static int add_tree(struct steps *s, const char *dir, int out)
+{
+	struct input *in = &inputs[s->input_count++];
+	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	last_digest = in->sha256;
+	return fd < 0 ? -1 : tree_pack(fd, out, in->sha256, &in->size, &err);
+}
+
+static int add_program(struct steps *s, char *path, const char *file)
+{
+	auto_fd fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct program_digest *program = &programs[s->program_count++];
+
+	program->path = path;
+	last_digest = program->sha256;
+	return fd < 0 ? -1 : digest_fd_hex(fd, (uint64_t)1 << 31, program->sha256, NULL, &err);
+}
+
+static char **add_step(struct steps *s, char **word)
+{
+	uint32_t n = s->step_count++;
+	struct step *step = &steps[n];
+
+	step->argv = slots[n];
+	step->produces = produces[n];
+	if (*word != NULL && strcmp(*word, "credentials") == 0) {
+		step->flags |= STEP_CREDENTIALS;
+		word++;
+	}
+	step->program = *word;
+	for (; *word != NULL && strcmp(*word, "end") != 0; word++) {
+		if (strcmp(*word, "produce") == 0 && word[1] != NULL && word[2] != NULL) {
+			produces[n][step->produce_count++] = (struct produce){word[1], word[2]};
+			word += 2;
+		} else if (step->argc < LIMIT_ARGV) {
+			slots[n][step->argc++] = (*word)[0] == '@' ? (struct slot){SLOT_ARTIFACT, *word + 1} : (struct slot){SLOT_TEXT, *word};
+		}
+	}
+	return *word == NULL ? word - 1 : word;
+}
+
+static int take_word(struct steps *s, char *word, int out)
+{
+	char *v;
+	static size_t env_count;
+
+	if ((v = value_of(word, "require")) != NULL)
+		snprintf(s->require, sizeof s->require, "%s", v);
+	else if ((v = value_of(word, "cwd")) != NULL)
+		s->cwd = v;
+	else if ((v = value_of(word, "env")) != NULL)
+		env[env_count++] = v;
+	else if ((v = value_of(word, "output")) != NULL)
+		return io_parse_u64(v, 0, UINT64_MAX, &s->output_max);
+	else if ((v = value_of(word, "artifact_max")) != NULL)
+		return io_parse_u64(v, 0, UINT64_MAX, &s->artifact_max);
+	else if ((v = value_of(word, "grace")) != NULL)
+		return io_parse_u64(v, 0, UINT64_MAX, &s->grace_ms);
+	else if (strcmp(word, "foreign") == 0)
+		memset(s->host_namespaces, 0, sizeof s->host_namespaces);
+	else if (strcmp(word, "bad-digest") == 0)
+		last_digest[0] = last_digest[0] == '0' ? '1' : '0';
+	else if ((v = value_of(word, "tree")) != NULL)
+		return add_tree(s, v, out);
+	else if ((v = value_of(word, "artifact")) != NULL)
+		return add_file(s, INPUT_ARTIFACT, v, cut(v), out);
+	else if ((v = value_of(word, "read")) != NULL)
+		return add_file(s, INPUT_STATE_READ, v, cut(v), out);
+	else if ((v = value_of(word, "write")) != NULL)
+		return add_file(s, INPUT_STATE_WRITE, v, cut(v), out);
+	else if ((v = value_of(word, "program")) != NULL)
+		return add_program(s, v, cut(v));
+	else
+		return -1;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const names[STEPS_NAMESPACES] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
+	struct steps s = {.require = "local", .cwd = (char *)".", .output_max = 262144, .artifact_max = LIMIT_ARTIFACT, .grace_ms = 300,
+			  .inputs = inputs, .programs = programs, .steps = steps, .env = env};
+	auto_buf table = BUF_INIT((size_t)8 << 20);
+	char path[64];
+	struct stat st;
+
+	if (argc < 3)
+		return fail("usage: mksteps TABLE INPUTS WORD...");
+	auto_fd out = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	auto_fd to = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	for (size_t i = 0; i < STEPS_NAMESPACES; i++) {
+		snprintf(path, sizeof path, "/proc/self/ns/%s", names[i]);
+		s.host_namespaces[i] = stat(path, &st) == 0 ? st.st_ino : 0;
+	}
+	for (char **word = argv + 3; *word != NULL; word++) {
+		if (strcmp(*word, "step") == 0)
+			word = add_step(&s, word + 1);
+		else if (take_word(&s, *word, out) < 0)
+			return fail(*word);
+	}
+	if (steps_encode(&s, &table, &err) < 0 || io_write_all(to, table.data, table.len, &err) < 0)
+		return fail("table");
+	return 0;
+}

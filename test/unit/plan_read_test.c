@@ -1,0 +1,336 @@
+/* The plan reader: what is refused, what each part of a plan is worth, whatever the order of its members, and that the report stays small. */
+#include "plan_read.h"
+
+#include <fcntl.h>
+
+#include "io.h"
+#include "unit.h"
+
+#define HEAD "\"format_version\":\"1.2\",\"terraform_version\":\"1.11.4\""
+#define VALUES "\"planned_values\":{\"root_module\":{}}"
+#define CONFIG "\"configuration\":{\"root_module\":{}}"
+#define CHANGES(list) "\"resource_changes\":[" list "]"
+#define PLAN(members) "{" HEAD "," VALUES "," members "," CONFIG "}"
+#define ENTRY(address, more, inner) "{\"address\":\"" address "\",\"mode\":\"managed\",\"type\":\"t\",\"name\":\"n\"" more ",\"change\":{" inner "}}"
+
+static struct sbx_error err;
+static struct buf report_text = BUF_INIT(1 << 20);
+
+/* The report's text, or "!CODE MESSAGE". */
+static const char *judge_bytes(const char *bytes, size_t len)
+{
+	struct plan_survey survey = {.errored = 0};
+	struct plan_report report;
+	auto_fd fd = io_sealed_memfd("plan", bytes, len, &err);
+
+	buf_reset(&report_text);
+	plan_report_init(&report);
+	if (plan_read(fd, &survey, &report, &err) < 0 || plan_report_write(&report, &survey, &report_text, &err) < 0) {
+		struct sbx_error late = SBX_ERROR_INIT;
+		buf_reset(&report_text);
+		buf_addf(&report_text, &late, "!%s %s", err.code, err.message);
+		sbx_error_clear(&err);
+	}
+	plan_report_clear(&report);
+	plan_survey_clear(&survey);
+	return buf_str(&report_text);
+}
+
+static const char *judge(const char *text)
+{
+	return judge_bytes(text, strlen(text));
+}
+
+/* The findings alone, as "VERDICT CODE ADDRESS" joined by ";"; for a refusal its code. */
+static const char *findings_of(const char *text)
+{
+	static char out[8192];
+	const char *p = judge(text);
+	size_t used = 0;
+
+	out[0] = '\0';
+	if (p[0] == '!') {
+		snprintf(out, sizeof out, "%.*s", (int)strcspn(p, " "), p);
+		return out;
+	}
+	while ((p = strstr(p, "{\"address\":\"")) != NULL) {
+		const char *address = p + strlen("{\"address\":\""), *end = strstr(address, "\",\"verdict\":\"");
+		const char *verdict = end + strlen("\",\"verdict\":\""), *code = strstr(verdict, "\"code\":\"") + strlen("\"code\":\"");
+		used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s %.*s %.*s", used ? ";" : "", (int)strcspn(verdict, "\""), verdict,
+					 (int)strcspn(code, "\""), code, (int)(end - address), address);
+		p = end;
+	}
+	return out;
+}
+
+static void test_refused(void)
+{
+	static const char *const cases[][2] = {
+		{"[]", "!plan_kind"},
+		{"{}", "!plan_version"},
+		{"{\"Format_version\":\"1.2\"," VALUES "," CONFIG "}", "!plan_version"},
+		{"{\"format_version\":1.2," VALUES "," CONFIG "}", "!plan_kind"},
+		{"{\"format_version\":\"2.0\"," VALUES "," CONFIG "}", "!plan_version"},
+		{"{\"format_version\":\"1.\"," VALUES "," CONFIG "}", "!plan_version"},
+		{"{\"format_version\":\"1.2\\u0000\"," VALUES "," CONFIG "}", "!plan_version"},
+		{"{\"format_version\":\"1.0\",\"values\":{\"root_module\":{}}}", "!plan_is_state"},
+		{"{" HEAD "," VALUES "}", "!plan_member"},
+		{"{" HEAD "," CONFIG "}", "!plan_member"},
+		{"{" HEAD "," VALUES "," CONFIG "} {}", "!json_trailing"},
+		{PLAN("\"resource_changes\":null"), "!plan_kind"},
+		{PLAN("\"resource_changes\":{}"), "!plan_kind"},
+		{PLAN("\"resource_changes\":[1]"), "!plan_kind"},
+		{PLAN("\"errored\":\"true\""), "!plan_kind"},
+		{PLAN("\"complete\":null"), "!plan_kind"},
+		{PLAN("\"applyable\":1"), "!plan_kind"},
+		{PLAN(CHANGES("{\"change\":{\"actions\":[\"no-op\"]}}")), "!plan_malformed"},
+		{PLAN(CHANGES("{\"address\":\"a.b\"}")), "!plan_malformed"},
+		{PLAN(CHANGES("{\"address\":7,\"change\":{\"actions\":[\"no-op\"]}}")), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", ""))), "!plan_malformed"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[]"))), "!plan_action"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":\"delete\""))), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"Delete\"]"))), "!plan_action"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"no-op\",\"open\"]"))), "!plan_action"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"no-op\\u0000\"]"))), "!plan_action"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[[\"delete\"]]"))), "!plan_action"},
+		{PLAN(CHANGES(ENTRY("a.b", ",\"deposed\":1", "\"actions\":[\"delete\"]"))), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"after_unknown\":\"x\""))), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"before_sensitive\":{\"a\":1}"))), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"replace_paths\":[\"a\"]"))), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"actions\":[\"update\"]"))), "!json_duplicate_key"},
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"Delete\"]}}"), "!plan_action"},
+		{PLAN("\"output_changes\":{\"o\":{}}"), "!plan_malformed"},
+		{PLAN("\"deferred_changes\":[{\"reason\":\"unknown\"}]"), "!plan_malformed"},
+		{PLAN("\"checks\":[{\"status\":\"fail\"}]"), "!plan_malformed"},
+		{PLAN("\"action_invocations\":[{\"type\":\"x\"}]"), "!plan_malformed"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		CHECK_STR(findings_of(cases[i][0]), cases[i][1]);
+	/* A place, and never a value. */
+	CHECK_STR(judge("{\n \"format_version\": \"9.secret\"}"), "!plan_version a plan format of an unknown version at 2:19");
+	/* The same documents without the fault. */
+	CHECK_STR(findings_of(PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"no-op\"]")))), "");
+	CHECK_STR(findings_of("{\"format_version\":\"0.1\"," VALUES "," CONFIG "}"), "");
+	CHECK_STR(findings_of("{\"format_version\":\"0.2\"," VALUES "," CONFIG "}"), "");
+	CHECK_STR(findings_of("{\"format_version\":\"1.17\"," VALUES "," CONFIG ",\"new_member\":[{}]}"), "");
+}
+
+static void test_actions(void)
+{
+	static const char *const cases[][2] = {
+		{"\"create\"", "safe create a.b"},
+		{"\"update\"", "safe update a.b"},
+		{"\"no-op\"", ""},
+		{"\"read\"", "review read a.b"},
+		{"\"delete\"", "destructive delete a.b"},
+		{"\"forget\"", "destructive forget a.b"},
+		{"\"delete\",\"create\"", "destructive replace a.b"},
+		{"\"create\",\"delete\"", "destructive replace a.b"},
+		{"\"create\",\"forget\"", "destructive forget a.b"},
+		{"\"forget\",\"create\"", "destructive forget a.b"},
+		{"\"\\u0064elete\"", "destructive delete a.b"},
+		{"\"create\",\"update\",\"delete\"", "destructive replace a.b"},
+		{"\"no-op\",\"delete\"", "destructive delete a.b"},
+		{"\"create\",\"update\"", "review unusual_actions a.b"},
+	};
+	char text[1024];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		snprintf(text, sizeof text, PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[%s]"))), cases[i][0]);
+		CHECK_STR(findings_of(text), cases[i][1]);
+	}
+}
+
+static void test_oddities(void)
+{
+	static const char *const cases[][2] = {
+		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"t.a\"", "\"actions\":[\"no-op\"]"))), "review move t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"module.m[\\\"x.y\\\"].t.a[0]\"", "\"actions\":[\"no-op\"]"))), "review move t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"u.a\"", "\"actions\":[\"update\"]"))), "review move_across_types t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", "", "\"actions\":[\"no-op\"],\"importing\":{\"id\":\"i\"}"))), "review import t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", ",\"deposed\":\"12ab\"", "\"actions\":[\"delete\"]") "," ENTRY("t.b", "", "\"actions\":[\"no-op\"]"))),
+		 "destructive delete t.b"},
+		{PLAN("\"resource_drift\":[" ENTRY("t.b", "", "\"actions\":[\"delete\"]") "]"), "review drift t.b"},
+		{PLAN("\"deferred_changes\":[{\"reason\":\"unknown\",\"resource_change\":" ENTRY("t.b", "", "\"actions\":[\"create\"]") "}]"),
+		 "review deferred t.b"},
+		{PLAN("\"action_invocations\":[{\"address\":\"action.x.y\",\"type\":\"x\"}]"), "review action_invocation action.x.y"},
+		{PLAN("\"deferred_action_invocations\":[{\"reason\":\"r\",\"action_invocation\":{\"address\":\"action.x.y\"}}]"),
+		 "review action_invocation action.x.y"},
+		{PLAN("\"checks\":[{\"address\":{\"to_display\":\"check.c\"},\"status\":\"error\"},{\"address\":{\"to_display\":\"check.d\"},\"status\":\"unknown\"}]"),
+		 "review check_failed check.c"},
+		{PLAN("\"errored\":true,\"checks\":[{\"address\":{\"to_display\":\"t.c\"},\"status\":\"fail\"}]"), "destructive errored_plan *"},
+		{PLAN("\"complete\":false"), "review incomplete_plan *"},
+		{PLAN("\"complete\":true,\"errored\":false,\"applyable\":false"), ""},
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"delete\"],\"before\":1,\"after\":null}}"), "review output_delete output.o"},
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":true,\"after_sensitive\":true}}"),
+		 "review sensitivity_dropped output.o"},
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":false,\"after_sensitive\":false}}"), ""},
+		{"{" HEAD "," VALUES ",\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":true,\"after_sensitive\":true}},"
+		 "\"configuration\":{\"root_module\":{\"outputs\":{\"o\":{\"sensitive\":true}}}}}",
+		 ""},
+		{PLAN("\"prior_state\":{\"values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":\"t.x\",\"mode\":\"managed\"}]}]}}}"),
+		 "review unlisted_objects *"},
+		{PLAN("\"prior_state\":{\"values\":{\"root_module\":{\"resources\":[{\"address\":\"data.t.x\",\"mode\":\"data\"}]}}}"), ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		CHECK_STR(findings_of(cases[i][0]), cases[i][1]);
+}
+
+/* planned_values and resource_changes must tell the same story. */
+static void test_listed(void)
+{
+#define PLANNED(mode) "\"planned_values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":\"m.t.x\",\"mode\":\"" mode "\"}]}]}}"
+	static const char *const cases[][2] = {
+		{"{" HEAD "," PLANNED("managed") "," CONFIG "}", "!plan_unlisted"},
+		{"{" HEAD "," PLANNED("other") "," CONFIG "}", "!plan_unlisted"},
+		{"{" HEAD "," PLANNED("data") "," CONFIG "}", ""},
+		{"{" HEAD "," PLANNED("managed") "," CONFIG "," CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "}", ""},
+		{"{" CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "," HEAD "," PLANNED("managed") "," CONFIG "}", ""},
+		{"{" HEAD "," PLANNED("managed") "," CONFIG "," CHANGES(ENTRY("m.t.X", "", "\"actions\":[\"no-op\"]")) "}", "!plan_unlisted"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		CHECK_STR(findings_of(cases[i][0]), cases[i][1]);
+}
+
+/* Sensitive before, at these paths; after, this. */
+static void test_sensitivity(void)
+{
+	static const struct {
+		const char *before, *after, *value, *unknown, *expected;
+	} cases[] = {
+		{"{\"a\":true}", "{}", "{\"a\":\"x\"}", "{}", "review sensitivity_dropped t.b"},
+		{"{\"a\":true}", "{\"a\":true}", "{\"a\":\"x\"}", "{}", "safe update t.b"},
+		{"{\"a\":true}", "true", "{\"a\":\"x\"}", "{}", "safe update t.b"},
+		{"{\"a\":true}", "{}", "{\"b\":\"x\"}", "{}", "safe update t.b"}, /* gone: nothing to see */
+		{"{\"a\":true}", "{}", "{\"a\":null}", "{}", "safe update t.b"},
+		{"{\"a\":true}", "{}", "{}", "{\"a\":true}", "review sensitivity_dropped t.b"}, /* will be known, in the open */
+		{"{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}", "safe update t.b"},
+		{"{\"a\":[{},{\"k\":true}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}", "review sensitivity_dropped t.b"},
+		{"true", "{\"a\":true}", "{\"a\":1}", "{}", "review sensitivity_dropped t.b"},
+		{"false", "false", "{\"a\":1}", "{}", "safe update t.b"},
+	};
+	char text[1024];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		snprintf(text, sizeof text,
+			 PLAN(CHANGES(ENTRY("t.b", "",
+					    "\"actions\":[\"update\"],\"after\":%s,\"after_unknown\":%s,\"before_sensitive\":%s,\"after_sensitive\":%s"))),
+			 cases[i].value, cases[i].unknown, cases[i].before, cases[i].after);
+		CHECK_STR(findings_of(text), cases[i].expected);
+		/* And with the members the other way round. */
+		snprintf(text, sizeof text,
+			 PLAN(CHANGES(ENTRY("t.b", "",
+					    "\"after_sensitive\":%s,\"before_sensitive\":%s,\"after_unknown\":%s,\"after\":%s,\"actions\":[\"update\"]"))),
+			 cases[i].after, cases[i].before, cases[i].unknown, cases[i].value);
+		CHECK_STR(findings_of(text), cases[i].expected);
+	}
+}
+
+#define IN_MODULES(resource) \
+	"\"configuration\":{\"root_module\":{\"module_calls\":{\"m\":{\"module\":{\"module_calls\":{\"k\":{\"module\":{\"resources\":[" resource "]}}}}}}}}"
+
+/* An object deep in modules with instance keys, against its configuration. */
+static void test_configuration(void)
+{
+	static const char address[] = "module.m[\\\"a]\\\\\\\".b\\\"].module.k[0].t.n[\\\"x\\\"]";
+	static const char provisioned[] = IN_MODULES("{\"address\":\"t.n\",\"provisioners\":[{\"type\":\"local-exec\"}]}");
+	static const char other[] = IN_MODULES("{\"address\":\"t.other\",\"provisioners\":[{\"type\":\"local-exec\"}]}");
+	static const char none[] = IN_MODULES("{\"address\":\"t.n\",\"provisioners\":[]}");
+	static const char arguments[] =
+		IN_MODULES("{\"address\":\"t.n\",\"expressions\":{\"a\":{\"references\":[\"x\"]},\"fixed\":{\"constant_value\":{\"references\":[\"x\"]}},"
+			   "\"block\":[{\"inner\":{\"references\":[\"y\"]},\"name\":{\"constant_value\":1}}]}}");
+	static const struct {
+		const char *config, *inner, *expected;
+	} cases[] = {
+		{provisioned, "\"actions\":[\"create\"]", "review provisioner"},
+		{provisioned, "\"actions\":[\"delete\"]", "destructive delete;review provisioner"},
+		{provisioned, "\"actions\":[\"update\"]", "safe update"},
+		{provisioned, "\"actions\":[\"no-op\"]", ""},
+		{other, "\"actions\":[\"create\"]", "safe create"},
+		{none, "\"actions\":[\"create\"]", "safe create"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":true}", "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":[{\"k\":true}]}", "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{},{\"inner\":true}]}", "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":true}", "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":true", "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{\"computed\":true}],\"id\":true,\"fixed\":true}", "safe update"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":false}", "safe update"},
+		{arguments, "\"actions\":[\"create\"],\"after_unknown\":{\"a\":true}", "safe create"},
+	};
+	char text[2048], expected[256];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (int order = 0; order < 2; order++) {
+			char entry[512];
+			snprintf(entry, sizeof entry, CHANGES("{\"address\":\"%s\",\"type\":\"t\",\"change\":{%s}}"), address, cases[i].inner);
+			snprintf(text, sizeof text, "{" HEAD "," VALUES ",%s,%s}", order ? entry : cases[i].config, order ? cases[i].config : entry);
+			size_t used = 0;
+			expected[0] = '\0';
+			for (const char *p = cases[i].expected; *p != '\0'; p += strcspn(p, ";"), p += *p == ';')
+				used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%.*s %s", used ? ";" : "", (int)strcspn(p, ";"), p,
+							 address);
+			CHECK_STR(findings_of(text), expected);
+		}
+	}
+}
+
+static void test_because(void)
+{
+	const char *text = judge(PLAN(CHANGES(
+		ENTRY("t.b", ",\"action_reason\":\"replace_because_cannot_update\",\"provider_name\":\"p\"",
+		      "\"actions\":[\"delete\",\"create\"],\"replace_paths\":[[\"a\"],[\"block\",0,\"in_ner-1\"],[\"tags\",\"x.y\\n\"],[]]"))));
+
+	CHECK(strstr(text, "\"actions\":[\"delete\",\"create\"],\"because\":[\"a\",\"block[0].in_ner-1\",\"tags[\\\"x.y\\\\n\\\"]\",\"\"],"
+			   "\"reason\":\"replace_because_cannot_update\",\"type\":\"t\",\"provider\":\"p\"}") != NULL);
+	CHECK(strstr(text, "\"counts\":{\"create\":0,\"update\":0,\"delete\":0,\"replace\":1,\"forget\":0,\"read\":0,\"no_op\":0}}\n") != NULL);
+	CHECK(strstr(text, "\"verdict\":\"destructive\",\"errored\":false,") != NULL);
+}
+
+/* The strongest come first, at most 200 of them; the rest is counted. */
+static void test_bounded(void)
+{
+	auto_buf plan = BUF_INIT(64 << 20);
+	const unsigned many = 3000;
+	unsigned shown = 0;
+
+	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_changes\":[", &err);
+	for (unsigned i = 0; i < many; i++)
+		buf_addf(&plan, &err, "%s" ENTRY("t.b[%u]", "", "\"actions\":[\"%s\"]"), i ? "," : "", i, i % 30 == 29 ? "delete" : "create");
+	buf_add_str(&plan, "]}", &err);
+	const char *text = judge_bytes(plan.data, plan.len);
+	for (const char *p = text; (p = strstr(p, "{\"address\":")) != NULL; p++)
+		shown++;
+	CHECK(shown == LIMIT_FINDINGS && strstr(text, "\"total\":3000,\"counts\":{\"create\":2900,\"update\":0,\"delete\":100,") != NULL);
+	CHECK(strstr(text, "\"findings\":[{\"address\":\"t.b[29]\",\"verdict\":\"destructive\"") != NULL);
+	CHECK(strstr(text, "{\"address\":\"t.b[2999]\",\"verdict\":\"destructive\"") != NULL);
+	/* Addresses of a megabyte of control characters: cut, told apart by their digests, and the whole still fits a call. */
+	buf_reset(&plan);
+	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_changes\":[", &err);
+	for (unsigned i = 0; i < 300; i++) {
+		buf_addf(&plan, &err, "%s{\"type\":\"t\",\"change\":{\"actions\":[\"delete\"]},\"address\":\"", i ? "," : "");
+		for (unsigned j = 0; j < 2000; j++)
+			buf_add_str(&plan, "\\u0007\\u20ac", &err);
+		buf_addf(&plan, &err, "%u\"}", i);
+	}
+	buf_add_str(&plan, "]}", &err);
+	text = judge_bytes(plan.data, plan.len);
+	CHECK(err.class == SBX_OK && text[0] == '{' && strlen(text) < LIMIT_CALL / 2);
+	CHECK(strstr(text, "\"total\":300,") != NULL && strstr(text, "(cut, sha256:") != NULL);
+}
+
+int main(void)
+{
+	test_refused();
+	test_actions();
+	test_oddities();
+	test_listed();
+	test_sensitivity();
+	test_configuration();
+	test_because();
+	test_bounded();
+	buf_clear(&report_text);
+	return unit_done();
+}

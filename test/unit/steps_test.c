@@ -1,0 +1,156 @@
+/* The step table: what is encoded is decoded; nothing that is out of place is. */
+#include "steps.h"
+
+#include "digest.h"
+#include "unit.h"
+
+static struct slot argv[] = {{SLOT_TEXT, (char *)"terraform"}, {SLOT_TEXT, (char *)"show"}, {SLOT_ARTIFACT, (char *)"plan"}};
+static struct slot plan_argv[] = {{SLOT_TEXT, (char *)"terraform"}, {SLOT_TEXT, (char *)"plan"}};
+static struct produce produces[] = {{(char *)"plan", (char *)"out/plan.bin"}};
+static struct step steps[2];
+static struct input inputs[2];
+static struct program_digest programs[1];
+static char *env[] = {(char *)"A=1", (char *)"B=", NULL};
+
+static struct steps sample(void)
+{
+	struct steps s = {.require = "local", .cwd = (char *)"envs/staging", .env = env, .output_max = 1000, .artifact_max = 2000,
+			  .grace_ms = 300, .inputs = inputs, .input_count = 2, .programs = programs, .program_count = 1, .steps = steps,
+			  .step_count = 2};
+
+	steps[0] = (struct step){.program = (char *)"/opt/terraform", .argv = plan_argv, .argc = 2, .flags = STEP_CREDENTIALS,
+				 .produces = produces, .produce_count = 1};
+	steps[1] = (struct step){.program = (char *)"/opt/terraform", .argv = argv, .argc = 3, .flags = STEP_ANALYSE};
+	inputs[0] = (struct input){.kind = INPUT_TREE, .name = (char *)"", .path = (char *)"", .size = 77};
+	inputs[1] = (struct input){.kind = INPUT_STATE_READ, .name = (char *)"", .path = (char *)"envs/staging/terraform.tfstate"};
+	digest_sha256_hex("a", 1, inputs[0].sha256);
+	digest_sha256_hex("b", 1, inputs[1].sha256);
+	programs[0] = (struct program_digest){.path = (char *)"/opt/terraform"};
+	digest_sha256_hex("c", 1, programs[0].sha256);
+	produces[0] = (struct produce){(char *)"plan", (char *)"out/plan.bin"};
+	argv[2] = (struct slot){SLOT_ARTIFACT, (char *)"plan"};
+	for (size_t i = 0; i < STEPS_NAMESPACES; i++)
+		s.host_namespaces[i] = 4026531836u + i;
+	return s;
+}
+
+/* Encode S and decode it again: 0, or -1 with bad_steps or wire_malformed. */
+static int passes(const struct steps *s)
+{
+	auto_buf bytes = BUF_INIT(1 << 20);
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct steps got;
+
+	CHECK(steps_encode(s, &bytes, &err) == 0);
+	if (steps_decode(bytes.data, bytes.len, &got, &err) < 0) {
+		CHECK(got.steps == NULL && got.cwd == NULL);
+		return strcmp(err.code, "bad_steps") == 0 || strcmp(err.code, "wire_malformed") == 0 ? -1 : -2;
+	}
+	steps_clear(&got);
+	return 0;
+}
+
+static void test_round(void)
+{
+	struct steps s = sample(), got;
+	auto_buf bytes = BUF_INIT(1 << 20);
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	CHECK(steps_encode(&s, &bytes, &err) == 0);
+	CHECK(steps_decode(bytes.data, bytes.len, &got, &err) == 0);
+	CHECK_STR(got.require, "local");
+	CHECK_STR(got.cwd, "envs/staging");
+	CHECK(memcmp(got.host_namespaces, s.host_namespaces, sizeof s.host_namespaces) == 0);
+	CHECK_STR(got.env[0], "A=1");
+	CHECK_STR(got.env[1], "B=");
+	CHECK(got.env[2] == NULL);
+	CHECK(got.output_max == 1000 && got.artifact_max == 2000 && got.grace_ms == 300);
+	CHECK(got.input_count == 2 && got.inputs[0].kind == INPUT_TREE && got.inputs[0].size == 77);
+	CHECK_STR(got.inputs[1].path, "envs/staging/terraform.tfstate");
+	CHECK_STR(got.programs[0].sha256, programs[0].sha256);
+	CHECK(got.step_count == 2 && got.steps[0].flags == STEP_CREDENTIALS && got.steps[1].flags == STEP_ANALYSE);
+	CHECK_STR(got.steps[0].produces[0].path, "out/plan.bin");
+	CHECK(got.steps[1].argv[2].kind == SLOT_ARTIFACT);
+	CHECK_STR(got.steps[1].argv[2].text, "plan");
+	steps_clear(&got);
+	/* Cut off anywhere, or with a byte behind it, it is none. */
+	for (size_t len = 0; len < bytes.len; len++) {
+		sbx_error_clear(&err);
+		CHECK(steps_decode(bytes.data, len, &got, &err) == -1);
+	}
+	buf_add(&bytes, "", 1, &err);
+	CHECK(steps_decode(bytes.data, bytes.len, &got, &err) == -1);
+}
+
+static void test_paths(void)
+{
+	static const char *const bad[] = {"", "/etc", "..", "../x", "a/../b", "a//b", "a/", "./a", "a/."};
+	struct steps s;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		s = sample();
+		s.cwd = (char *)bad[i];
+		CHECK(passes(&s) == -1);
+		s = sample();
+		produces[0].path = (char *)bad[i];
+		CHECK(passes(&s) == -1);
+		s = sample();
+		inputs[1].path = (char *)bad[i];
+		CHECK(passes(&s) == -1);
+	}
+	s = sample();
+	s.cwd = (char *)".";
+	CHECK(passes(&s) == 0);
+	s.cwd = (char *)"...";
+	CHECK(passes(&s) == 0);
+}
+
+static void test_contents(void)
+{
+	struct steps s = sample();
+
+	argv[2].text = (char *)"nothing";
+	CHECK(passes(&s) == -1);
+	s = sample();
+	steps[0].produce_count = 0; /* the slot of step 2 is left without a maker */
+	CHECK(passes(&s) == -1);
+	s = sample();
+	steps[1].produces = produces; /* made twice */
+	steps[1].produce_count = 1;
+	CHECK(passes(&s) == -1);
+	s = sample();
+	inputs[0] = (struct input){.kind = INPUT_ARTIFACT, .name = (char *)"plan", .path = (char *)""};
+	digest_sha256_hex("a", 1, inputs[0].sha256);
+	CHECK(passes(&s) == -1); /* given and made */
+	steps[0].produce_count = 0;
+	CHECK(passes(&s) == 0);
+	inputs[0].name = (char *)"pl/an";
+	CHECK(passes(&s) == -1);
+	s = sample();
+	steps[0].program = (char *)"terraform";
+	CHECK(passes(&s) == -1);
+	s = sample();
+	steps[0].argc = 0;
+	CHECK(passes(&s) == -1);
+	s = sample();
+	steps[0].flags = 4;
+	CHECK(passes(&s) == -1);
+	s = sample();
+	inputs[0].sha256[3] = 'G';
+	CHECK(passes(&s) == -1);
+	s = sample();
+	s.env = (char *[]){(char *)"=x", NULL};
+	CHECK(passes(&s) == -1);
+	s.env = (char *[]){(char *)"novalue", NULL};
+	CHECK(passes(&s) == -1);
+	s.env = NULL;
+	CHECK(passes(&s) == 0);
+}
+
+int main(void)
+{
+	test_round();
+	test_paths();
+	test_contents();
+	return unit_done();
+}
