@@ -1,5 +1,5 @@
-/* sbx-cred-jwt: the credential provider that needs no server. Signs short-lived Ed25519 tokens, publishes the public key, keeps a revocation list,
- * and answers whether a token is good. Verbs and formats: sbx-cred-jwt(8), sbx-helper(7). */
+/* sbx-cred-jwt: the credential provider that needs no server. Signs short-lived Ed25519 tokens, publishes the public
+ * key, keeps a revocation list, and answers whether a token is good. See sbx-cred-jwt(8), sbx-helper(7). */
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ struct program {
 	struct started started;
 	struct config config;
 	struct state state;
-	int dir;	 /* state/jwt */
-	int revoked;	 /* state/jwt/revoked */
+	int dir;     /* state/jwt */
+	int revoked; /* state/jwt/revoked */
 	struct jwt_key key;
 	char issuer[TEXT_MAX];
 	int secret_fd;
@@ -37,10 +37,12 @@ struct program {
 
 static int usage(FILE *out, int status)
 {
-	fprintf(out, "usage: %s mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
-		     "       %s revoke [--config FILE]   < request\n"
-		     "       %s introspect [--config FILE]   < token\n"
-		     "       %s jwks [--config FILE]\n", name, name, name, name);
+	fprintf(out,
+		"usage: %s mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
+		"       %s revoke [--config FILE]   < request\n"
+		"       %s introspect [--config FILE]   < token\n"
+		"       %s jwks [--config FILE]\n",
+		name, name, name, name);
 	return status;
 }
 
@@ -53,7 +55,8 @@ static int choose_issuer(struct program *p, struct sbx_error *err)
 	static const char *const known[] = {"issuer", NULL};
 	auto_free char *unknown = json_unknown_key(settings, known);
 
-	if (unknown != NULL || (json_has(settings, "issuer") && (issuer == NULL || issuer[0] == '\0' || strlen(issuer) >= TEXT_MAX))) {
+	if (unknown != NULL ||
+	    (json_has(settings, "issuer") && (issuer == NULL || issuer[0] == '\0' || strlen(issuer) >= TEXT_MAX))) {
 		sbx_fail(err, SBX_CONFIG, "bad_config", "the settings of the provider jwt are not right");
 		return sbx_hint(err, "it has one, a text: providers: {jwt: {issuer: \"https://…\"}}");
 	}
@@ -91,10 +94,12 @@ static int read_request(jv *request, struct sbx_error *err)
 	auto_free char *text = NULL;
 	size_t len;
 
-	if (io_read_all(STDIN_FILENO, REQUEST_MAX, &text, &len, err) < 0 || json_parse(text, len, REQUEST_MAX, request, err) < 0)
+	if (io_read_all(STDIN_FILENO, REQUEST_MAX, &text, &len, err) < 0 ||
+	    json_parse(text, len, REQUEST_MAX, request, err) < 0)
 		return sbx_wrap(err, "the request");
 	if (jv_get_kind(*request) != JV_KIND_OBJECT || !state_is_id(json_str(*request, "lease")))
-		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request is no object with a lease of 32 hex digits");
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
+				"the request is no object with a lease of 32 hex digits");
 	return 0;
 }
 
@@ -120,18 +125,22 @@ static int is_scope_token(const char *text)
 	return 1;
 }
 
-/* settings.permissions (a list), else settings.scope (words), else the scope's own name; words joined by single spaces. */
+/* settings.permissions (a list), else settings.scope (words), else the scope's own name; joined by single spaces. */
 static int scope_claim(jv request, jv settings, struct buf *out, struct sbx_error *err)
 {
 	auto_jv list = json_array(settings, "permissions");
 	const char *text = json_str(settings, "scope");
-	auto_jv one = jv_is_valid(list) ? jv_invalid() : jv_string(text ? text : json_str(request, "scope") ? json_str(request, "scope") : "");
+	auto_jv one = jv_is_valid(list) ? jv_invalid()
+					: jv_string(text			 ? text
+						    : json_str(request, "scope") ? json_str(request, "scope")
+										 : "");
 	auto_jv words = jv_is_valid(list) ? take_jv(&list) : jv_string_split(take_jv(&one), jv_string(" "));
 
 	for (int i = 0; i < json_length(words); i++) {
 		auto_jv word = json_at(words, i);
 		if (!is_scope_token(json_text(word)))
-			return sbx_fail(err, SBX_CONFIG, "bad_scope", "a permission of the scope is no word of visible ASCII");
+			return sbx_fail(err, SBX_CONFIG, "bad_scope",
+					"a permission of the scope is no word of visible ASCII");
 		if ((i > 0 && buf_add(out, " ", 1, err) < 0) || buf_add_str(out, json_text(word), err) < 0)
 			return -1;
 	}
@@ -168,8 +177,10 @@ static int make_claims(const struct program *p, jv request, jv *claims, int64_t 
 	auto_jv audience = jv_invalid();
 	int64_t lifetime, now = clock_seconds();
 
-	if (principal == NULL || json_int(request, "lifetime_s", &lifetime) < 0 || lifetime < 0 || lifetime > LIFETIME_MAX_S)
-		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request has no principal, or no lifetime_s of at most a day");
+	if (principal == NULL || json_int(request, "lifetime_s", &lifetime) < 0 || lifetime < 0 ||
+	    lifetime > LIFETIME_MAX_S)
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
+				"the request has no principal, or no lifetime_s of at most a day");
 	if (scope_claim(request, settings, &scope, err) < 0 || audience_claim(settings, &audience, err) < 0)
 		return -1;
 	*exp = now + (lifetime > LIFETIME_MIN_S ? lifetime : LIFETIME_MIN_S);
@@ -206,7 +217,9 @@ static int do_mint(const struct program *p, struct sbx_error *err)
 	const char *lease = json_str(request, "lease");
 	int revoked = jwt_is_revoked(p->revoked, lease, err);
 	if (revoked != 0)
-		return revoked < 0 ? -1 : sbx_fail(err, SBX_DENIED, "lease_revoked", "this lease was given back before it was minted");
+		return revoked < 0 ? -1
+				   : sbx_fail(err, SBX_DENIED, "lease_revoked",
+					      "this lease was given back before it was minted");
 	if (make_claims(p, request, &claims, &exp, err) < 0 || jwt_sign(&p->key, claims, &token, err) < 0 ||
 	    write_field(p->secret_fd, "token", &token, err) < 0)
 		return -1;
@@ -228,14 +241,17 @@ static int do_revoke(const struct program *p, struct sbx_error *err)
 
 	if (read_request(&request, err) < 0)
 		return -1;
-	const char *lease = json_str(request, "lease"), *jti = json_str(request, "jti"), *expires = json_str(request, "expires_at");
+	const char *lease = json_str(request, "lease"), *jti = json_str(request, "jti"),
+		   *expires = json_str(request, "expires_at");
 	if (jti != NULL && strcmp(jti, lease) != 0)
-		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the jti is not the lease, as it is with this provider");
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
+				"the jti is not the lease, as it is with this provider");
 	if (expires == NULL || clock_parse(expires, &exp) < 0 || exp > latest)
 		exp = latest;
 	if (jwt_revoke(p->revoked, lease, exp, err) < 0)
 		return -1;
-	auto_jv object = json_set_str(json_set_str(jv_object(), "state", "revoked"), "proof", "on the revocation list that introspect reads");
+	auto_jv object = json_set_str(json_set_str(jv_object(), "state", "revoked"), "proof",
+				      "on the revocation list that introspect reads");
 	return reply(p, object, err);
 }
 
@@ -307,7 +323,8 @@ static int take_descriptor(const char *text, struct options *o, int *fd)
 {
 	uint64_t number;
 
-	if (io_parse_u64(text, 3, 1 << 20, &number) < 0 || o->keep_count == ARRAY_LEN(o->keep) || fcntl((int)number, F_GETFD) < 0)
+	if (io_parse_u64(text, 3, 1 << 20, &number) < 0 || o->keep_count == ARRAY_LEN(o->keep) ||
+	    fcntl((int)number, F_GETFD) < 0)
 		return -1;
 	*fd = (int)number;
 	o->keep[o->keep_count++] = *fd;
@@ -318,8 +335,9 @@ static int take_descriptor(const char *text, struct options *o, int *fd)
 static int read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'}, {"secret-fd", required_argument, NULL, 's'}, {"lock-fd", required_argument, NULL, 'l'},
-		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'V'},	       {NULL, 0, NULL, 0},
+		{"config", required_argument, NULL, 'c'},  {"secret-fd", required_argument, NULL, 's'},
+		{"lock-fd", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},	   {NULL, 0, NULL, 0},
 	};
 	int lock, letter;
 
@@ -362,7 +380,11 @@ static int fail(const struct program *p, const struct sbx_error *err)
 int main(int argc, char **argv)
 {
 	struct options o = {.secret_fd = -1};
-	struct program p = {.state = STATE_NONE, .dir = -1, .revoked = -1, .key = JWT_KEY_INIT, .started = {.reply_fd = STDOUT_FILENO}};
+	struct program p = {.state = STATE_NONE,
+			    .dir = -1,
+			    .revoked = -1,
+			    .key = JWT_KEY_INIT,
+			    .started = {.reply_fd = STDOUT_FILENO}};
 	struct sbx_error err = SBX_ERROR_INIT;
 	int status = read_options(argc, argv, &o);
 
@@ -370,7 +392,8 @@ int main(int argc, char **argv)
 		return status - 1;
 	p.secret_fd = o.secret_fd;
 	status = -1;
-	if (start(name, o.config, o.keep, o.keep_count, START_REPLY, &p.started, &err) == 0 && open_program(&p, &err) == 0)
+	if (start(name, o.config, o.keep, o.keep_count, START_REPLY, &p.started, &err) == 0 &&
+	    open_program(&p, &err) == 0)
 		status = o.verb->run(&p, &err);
 	if (status < 0)
 		status = fail(&p, &err);

@@ -1,5 +1,5 @@
-/* sbx-cred: brackets sbx-run with short-lived credentials. Mint, hand over in sealed memory, wait for the answer, revoke however it ended, and only then
- * write (sbx-cred(1)). */
+/* sbx-cred: brackets sbx-run with short-lived credentials. Mint, hand over in sealed memory, wait for the answer,
+ * revoke however it ended, and only then write (sbx-cred(1)). */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -27,7 +27,7 @@ enum {
 	HAND_OVER_MS = 2000, /* after a signal, for a stage before that is just writing a claimed call */
 	DEADLINE_DEFAULT_MS = 10 * 60 * 1000,
 	DEADLINE_MAX_MS = 24 * 60 * 60 * 1000,
-	RUN_MARGIN_MS = 2 * 60 * 1000,	  /* copies, digests, locks and analysis around the steps of sbx-run */
+	RUN_MARGIN_MS = 2 * 60 * 1000, /* copies, digests, locks and analysis around the steps of sbx-run */
 	ARGUMENTS_MAX = 32,
 };
 /* Descriptors of sbx-run. */
@@ -39,9 +39,9 @@ enum {
 
 struct options {
 	const char *config;
-	const char *mend;  /* a call's id */
+	const char *mend; /* a call's id */
 	int explain;
-	char **command;	   /* and its arguments; NULL at the end */
+	char **command; /* and its arguments; NULL at the end */
 };
 
 struct bracket {
@@ -59,9 +59,11 @@ struct bracket {
 
 static int usage(FILE *out, int status)
 {
-	fprintf(out, "usage: %s [--config FILE] COMMAND [ARGUMENT]...   < call   (COMMAND: sbx-run)\n"
-		     "       %s [--config FILE] --explain   < call\n"
-		     "       %s [--config FILE] --mend CALL\n", name, name, name);
+	fprintf(out,
+		"usage: %s [--config FILE] COMMAND [ARGUMENT]...   < call   (COMMAND: sbx-run)\n"
+		"       %s [--config FILE] --explain   < call\n"
+		"       %s [--config FILE] --mend CALL\n",
+		name, name, name);
 	return status;
 }
 
@@ -85,8 +87,8 @@ static int cancelled(struct sbx_error *err)
 	return sbx_fail(err, SBX_COMMAND_FAILED, "cancelled", "the call was cancelled before its command was started");
 }
 
-/* Wait for the call. A signal ends the wait, but not before a stage in front of us that holds a claimed call could hand it over: only we can give its
- * approval back. The signal stays in its descriptor. */
+/* Wait for the call. A signal ends the wait, but not before a stage in front of us that holds a claimed call could hand
+ * it over: only we can give its approval back. The signal stays in its descriptor. */
 static int await_input(const struct bracket *b, struct sbx_error *err)
 {
 	struct pollfd fds[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = b->signal_fd, .events = POLLIN}};
@@ -129,7 +131,8 @@ static int seal_call(struct bracket *b, struct buf *text, struct sbx_error *err)
 	if (b->leases.count > 0)
 		call = json_set(call, "credential", credential_member(&b->leases));
 	b->sealed = call;
-	if (call_seal(&b->sealed, &b->f->key, b->f->state.installation, CALL_CRED, err) < 0 || json_write(b->sealed, text, err) < 0)
+	if (call_seal(&b->sealed, &b->f->key, b->f->state.installation, CALL_CRED, err) < 0 ||
+	    json_write(b->sealed, text, err) < 0)
 		return -1;
 	return buf_add(text, "\n", 1, err);
 }
@@ -137,7 +140,8 @@ static int seal_call(struct bracket *b, struct buf *text, struct sbx_error *err)
 /* ARGV holds ARGUMENTS_MAX + 10. */
 static void build_argv(const struct bracket *b, const char **argv)
 {
-	static const char *const descriptors[] = {"--credentials-fd", NUMBER(CREDENTIALS_NUMBER), "--secrets-fd", NUMBER(SECRETS_NUMBER),
+	static const char *const descriptors[] = {"--credentials-fd", NUMBER(CREDENTIALS_NUMBER),
+						  "--secrets-fd",     NUMBER(SECRETS_NUMBER),
 						  "--lock-fd",	      NUMBER(LOCK_NUMBER)};
 
 	*argv++ = b->options->command[0];
@@ -161,7 +165,8 @@ static int start_run(struct bracket *b, struct buf *text, struct sbx_error *err)
 		return -1;
 	b->slot_fd = admit_slot(&b->f->state, call_principal(b->f->call), err);
 	if (b->slot_fd < 0 || credential_plan(&b->broker, b->f->call, &b->leases, err) < 0 || issue_all(b, err) < 0 ||
-	    (b->leases.count > 0 && credential_seal(&b->leases, &credentials, &secrets, err) < 0) || seal_call(b, text, err) < 0)
+	    (b->leases.count > 0 && credential_seal(&b->leases, &credentials, &secrets, err) < 0) ||
+	    seal_call(b, text, err) < 0)
 		return -1;
 	const struct spawn_fd fds[] = {
 		{CREDENTIALS_NUMBER, credentials}, {SECRETS_NUMBER, secrets}, {LOCK_NUMBER, b->f->stage_fd}};
@@ -197,7 +202,8 @@ static int64_t run_deadline(const struct bracket *b)
 	auto_jv run = json_object(policy, "run");
 	auto_jv limits = json_object(run, "limits");
 
-	return clock_mono_ms() + limit_ms(limits, "deadline_ms", DEADLINE_DEFAULT_MS) + 2 * limit_ms(limits, "grace_ms", 0) + RUN_MARGIN_MS;
+	return clock_mono_ms() + limit_ms(limits, "deadline_ms", DEADLINE_DEFAULT_MS) +
+	       2 * limit_ms(limits, "grace_ms", 0) + RUN_MARGIN_MS;
 }
 
 /* The answer must be the call that was given, with our seal and those before it untouched, and the run's seal. */
@@ -235,9 +241,11 @@ static jv await_run(struct bracket *b)
 	if (ended == 0 && check_answer(b, &answer, &why) == 0)
 		return answer;
 	if (ended == 0 && WIFSIGNALED(status))
-		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died", "sbx-run was killed by signal %d; what it did is not known", WTERMSIG(status));
+		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died",
+			 "sbx-run was killed by signal %d; what it did is not known", WTERMSIG(status));
 	else
-		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died", "sbx-run gave no whole answer (%s); what it did is not known", why.code);
+		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died",
+			 "sbx-run gave no whole answer (%s); what it did is not known", why.code);
 	sbx_hint(&died, "look before you try again: sbx-audit show --request-id %s", call_id(b->sealed));
 	log_error(&why);
 	log_error(&died);
@@ -277,7 +285,8 @@ static void give_approval_back(const struct bracket *b)
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	if (state != NULL && strcmp(state, "claimed") == 0 &&
-	    refused_write(&b->f->state, &b->f->key, b->f->run_fd, call_id(b->f->call), json_str(approval, "id"), &err) < 0)
+	    refused_write(&b->f->state, &b->f->key, b->f->run_fd, call_id(b->f->call), json_str(approval, "id"), &err) <
+		    0)
 		log_error(&err);
 }
 
@@ -363,11 +372,14 @@ static int explain(const struct options *o)
 	struct started started;
 	size_t len;
 
-	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 || config_load(started.config, &config, &err) < 0 ||
-	    io_read_all(STDIN_FILENO, LIMIT_CALL, &text, &len, &err) < 0 || call_parse(text, len, SBX_BAD_REQUEST, &call, &err) < 0)
+	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 ||
+	    config_load(started.config, &config, &err) < 0 ||
+	    io_read_all(STDIN_FILENO, LIMIT_CALL, &text, &len, &err) < 0 ||
+	    call_parse(text, len, SBX_BAD_REQUEST, &call, &err) < 0)
 		return fail(&err);
 	const struct credential_broker broker = {.config = &config, .lock_fd = -1};
-	if (credential_explain(&broker, call, &out, &err) < 0 || io_write_all(started.reply_fd, out.data, out.len, &err) < 0)
+	if (credential_explain(&broker, call, &out, &err) < 0 ||
+	    io_write_all(started.reply_fd, out.data, out.len, &err) < 0)
 		return fail(&err);
 	return SBX_OK;
 }
@@ -394,8 +406,9 @@ static int mend(const struct options *o)
 	int status = SBX_OK;
 
 	leases_init(&leases);
-	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 || config_load(started.config, &config, &err) < 0 ||
-	    state_open(config.state, &state, &err) < 0 || check_dead(&state, o->mend, &err) < 0)
+	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 ||
+	    config_load(started.config, &config, &err) < 0 || state_open(config.state, &state, &err) < 0 ||
+	    check_dead(&state, o->mend, &err) < 0)
 		return fail(&err);
 	if (credential_left(&state, o->mend, &leases, &err) < 0)
 		status = fail(&err);
@@ -413,8 +426,9 @@ static int mend(const struct options *o)
 static int read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'}, {"explain", no_argument, NULL, 'e'}, {"mend", required_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'V'}, {NULL, 0, NULL, 0},
+		{"config", required_argument, NULL, 'c'}, {"explain", no_argument, NULL, 'e'},
+		{"mend", required_argument, NULL, 'm'},	  {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},	  {NULL, 0, NULL, 0},
 	};
 	int letter;
 

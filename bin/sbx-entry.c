@@ -1,5 +1,6 @@
-/* sbx-entry: the first process of every sandbox. Says what it found, checks what it was given, runs the steps one by one, and frames what they
- * print. It is static, for its root holds no library, and does without start(), whose look at the accounts would load some. */
+/* sbx-entry: the first process of every sandbox. Says what it found, checks what it was given, runs the steps one by
+ * one, and frames what they print. It is static, for its root holds no library, and does without start(), whose look at
+ * the accounts would load some. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -24,7 +25,8 @@ static const size_t table_max = 8 << 20; /* far above what a policy's argv can h
 static const size_t json_max = FRAME_MAX;
 static const size_t credentials_max = LIMIT_CREDENTIALS * (LIMIT_SECRET + 8);
 
-static const char usage[] = "usage: sbx-entry --entry-fd N --inputs-fd N [--credentials-fd N] --control-fd N [--limits JSON]\n";
+static const char usage[] =
+	"usage: sbx-entry --entry-fd N --inputs-fd N [--credentials-fd N] --control-fd N [--limits JSON]\n";
 
 struct options {
 	int entry, inputs, credentials, control;
@@ -44,7 +46,7 @@ static int parse_fd(const char *text, int *fd)
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"entry-fd", required_argument, NULL, 'e'},   {"inputs-fd", required_argument, NULL, 'i'},
+		{"entry-fd", required_argument, NULL, 'e'},	  {"inputs-fd", required_argument, NULL, 'i'},
 		{"credentials-fd", required_argument, NULL, 'c'}, {"control-fd", required_argument, NULL, 'x'},
 		{"limits", required_argument, NULL, 'l'},	  {NULL, 0, NULL, 0},
 	};
@@ -76,11 +78,12 @@ static int parse(int argc, char **argv, struct options *o)
 	return o->entry >= 0 && o->inputs >= 0 && o->control >= 0 ? 0 : -1;
 }
 
-/* The table's environment, over what every step gets. An empty home: what a tool would read from the caller's, or from the workspace, is not
- * configuration here. */
+/* The table's environment, over what every step gets. An empty home: what a tool would read from the caller's, or from
+ * the workspace, is not configuration here. */
 static int build_environment(const struct steps *table, const char ***envp, struct sbx_error *err)
 {
-	static const char *const always[] = {"HOME=" SANDBOX_HOME, "TMPDIR=/tmp", "PATH=/usr/bin:/bin", "LC_ALL=C", "TZ=UTC"};
+	static const char *const always[] = {"HOME=" SANDBOX_HOME, "TMPDIR=/tmp", "PATH=/usr/bin:/bin", "LC_ALL=C",
+					     "TZ=UTC"};
 	size_t count = 0, used = 0;
 
 	while (table->env[count] != NULL)
@@ -116,7 +119,8 @@ static int say_end(const char *nonce, int state_changed, int stopped, struct sbx
 {
 	auto_buf json = BUF_INIT(json_max);
 
-	if (buf_addf(&json, err, "{\"state_changed\":%s,\"stopped\":%s}", state_changed ? "true" : "false", stopped ? "true" : "false") < 0)
+	if (buf_addf(&json, err, "{\"state_changed\":%s,\"stopped\":%s}", state_changed ? "true" : "false",
+		     stopped ? "true" : "false") < 0)
 		return -1;
 	return frame_write(STDOUT_FILENO, nonce, FRAME_END, 0, json.data, json.len, err);
 }
@@ -132,7 +136,8 @@ static int read_table(int fd, struct steps *table, struct sbx_error *err)
 }
 
 /* Gather and say; then judge. */
-static int say_hello(const struct steps *table, const char *limits, const char *nonce, struct sbx_error *why, struct sbx_error *err)
+static int say_hello(const struct steps *table, const char *limits, const char *nonce, struct sbx_error *why,
+		     struct sbx_error *err)
 {
 	struct evidence evidence;
 	auto_buf json = BUF_INIT(json_max);
@@ -152,23 +157,28 @@ static int open_places(const struct steps *table, int *work_fd, int *cwd_fd, str
 {
 	*cwd_fd = io_open_beneath(*work_fd, table->cwd, O_RDONLY | O_DIRECTORY, 0);
 	if (*cwd_fd < 0 || fchdir(*cwd_fd) < 0)
-		return sbx_fail_errno(why, SBX_BAD_REQUEST, "bad_directory", "cannot enter \"%s\" in the workspace", table->cwd);
+		return sbx_fail_errno(why, SBX_BAD_REQUEST, "bad_directory", "cannot enter \"%s\" in the workspace",
+				      table->cwd);
 	if (mkdir(SANDBOX_HOME, 0700) < 0)
 		return sbx_fail_errno(why, SBX_OS, "os_error", "cannot make a home");
 	return 0;
 }
 
 /* Everything that can still refuse; nothing was started. */
-static int get_ready(const struct options *o, struct entry_run *run, int *work_fd, struct secret *credentials, struct sbx_error *why)
+static int get_ready(const struct options *o, struct entry_run *run, int *work_fd, struct secret *credentials,
+		     struct sbx_error *why)
 {
 	*work_fd = open(SANDBOX_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*work_fd < 0)
 		return sbx_fail_errno(why, SBX_OS, "os_error", "cannot open " SANDBOX_WORK);
-	if (entry_check_programs(run->table, why) < 0 || entry_take_inputs(run->table, o->inputs, *work_fd, &run->artifacts, why) < 0 ||
-	    open_places(run->table, work_fd, &run->cwd_fd, why) < 0 || build_environment(run->table, (const char ***)&run->envp, why) < 0)
+	if (entry_check_programs(run->table, why) < 0 ||
+	    entry_take_inputs(run->table, o->inputs, *work_fd, &run->artifacts, why) < 0 ||
+	    open_places(run->table, work_fd, &run->cwd_fd, why) < 0 ||
+	    build_environment(run->table, (const char ***)&run->envp, why) < 0)
 		return -1;
 	if (o->credentials >= 0) {
-		if (lseek(o->credentials, 0, SEEK_SET) < 0 || secret_read_fd(credentials, o->credentials, credentials_max, why) < 0)
+		if (lseek(o->credentials, 0, SEEK_SET) < 0 ||
+		    secret_read_fd(credentials, o->credentials, credentials_max, why) < 0)
 			return sbx_fail_errno(why, SBX_IO, "io_error", "cannot read the credentials");
 		run->credentials = credentials;
 	}
@@ -195,8 +205,12 @@ static int serve(const struct options *o, const char *nonce, struct sbx_error *e
 	struct steps table = {.cwd = NULL};
 	struct sbx_error why = SBX_ERROR_INIT;
 	auto_secret credentials = SECRET_INIT;
-	struct entry_run run = {.table = &table, .nonce = nonce, .frames_fd = STDOUT_FILENO, .control_fd = o->control,
-				.signal_fd = -1, .cwd_fd = -1};
+	struct entry_run run = {.table = &table,
+				.nonce = nonce,
+				.frames_fd = STDOUT_FILENO,
+				.control_fd = o->control,
+				.signal_fd = -1,
+				.cwd_fd = -1};
 	int work_fd = -1;
 
 	read_table(o->entry, &table, &why);

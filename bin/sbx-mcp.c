@@ -135,11 +135,12 @@ static char *find_program(const struct started *started, const char *word, struc
 	return NULL;
 }
 
-/* The door's command; its strings live as long as the process. */
+/* The door's command; PATH is owned by whoever serves, the other strings live as long as the process. */
 struct door {
+	char *path;
 	const char *argv[DOOR_WORDS_MAX + 8];
 	const char *envp[START_PERSON_VARIABLES + 4];
-	struct mcp_door_command command;
+	const char *const *environment; /* NULL: nothing of the caller's */
 };
 
 /* sudo and ssh need the person's world; nothing of ours gets it. */
@@ -149,7 +150,7 @@ static int own_door(struct door *door, const struct started *started, const stru
 
 	for (int i = 0; i < o->door_words; i++)
 		door->argv[i] = o->door[i];
-	door->command.path = find_program(started, o->door[0], err);
+	door->path = find_program(started, o->door[0], err);
 	for (size_t i = 0; started->person[i] != NULL; i++)
 		door->envp[n++] = started->person[i];
 	door->envp[n++] = "LC_ALL=C";
@@ -157,33 +158,37 @@ static int own_door(struct door *door, const struct started *started, const stru
 	if (person_variable(started, "PATH") == NULL)
 		door->envp[n++] = "PATH=/usr/bin:/bin";
 	door->envp[n] = NULL;
-	door->command.envp = door->envp;
-	return door->command.path == NULL ? -1 : 0;
+	door->environment = door->envp;
+	return door->path == NULL ? -1 : 0;
 }
 
 static int default_door(struct door *door, const struct started *started, const struct options *o, struct sbx_error *err)
 {
 	size_t n = 0;
 
-	door->command.path = start_helper("sbx-call", err);
-	door->argv[n++] = door->command.path;
+	door->path = start_helper("sbx-call", err);
+	door->argv[n++] = door->path;
 	if (strcmp(started->config, SBX_CONFIG_DEFAULT) != 0) {
 		door->argv[n++] = "--config";
 		door->argv[n++] = started->config;
 	}
 	door->argv[n++] = "--wait";
 	door->argv[n++] = o->wait ? o->wait : WAIT_DEFAULT;
-	return door->command.path == NULL ? -1 : 0;
+	return door->path == NULL ? -1 : 0;
 }
 
 static int serve(const struct started *started, const struct options *o, int64_t deadline_ms, struct sbx_error *err)
 {
 	struct door door = {.argv = {NULL}};
+	int failed = (o->door_words > 0 ? own_door : default_door)(&door, started, o, err);
+	auto_free char *path = door.path;
 
-	door.command.argv = door.argv;
-	if ((o->door_words > 0 ? own_door : default_door)(&door, started, o, err) < 0)
+	if (failed < 0)
 		return -1;
-	const struct mcp_serve options = {.door = door.command, .deadline_ms = deadline_ms};
+	const struct mcp_serve options = {
+		.door = {.path = path, .argv = door.argv, .envp = door.environment},
+		.deadline_ms = deadline_ms,
+	};
 	return mcp_serve(&options, STDIN_FILENO, started->reply_fd, err);
 }
 
@@ -228,7 +233,7 @@ int main(int argc, char **argv)
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct options o = {.config = NULL};
 	int64_t deadline_ms = 0, wait_ms = 0;
-	struct started started;
+	static struct started started; /* its strings live as long as the process */
 
 	log_set_name("sbx-mcp");
 	switch (parse(argc, argv, &o)) {

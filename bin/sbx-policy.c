@@ -45,14 +45,16 @@ static int get_request(const struct filter *f, const struct options *o, struct r
 {
 	enum request_asker asker = o->peer ? REQUEST_PEER : f->started.in_account ? REQUEST_NOBODY : REQUEST_UID;
 
-	if ((o->word_count > 0 ? request_words(r, o->words, o->word_count, err) : request_read(r, STDIN_FILENO, err)) < 0)
+	if ((o->word_count > 0 ? request_words(r, o->words, o->word_count, err) : request_read(r, STDIN_FILENO, err)) <
+	    0)
 		return -1;
 	return request_ask(r, o->principal, asker, err);
 }
 
 /* --- the world --- */
 
-static int has_directory(void *context, const char *workspace, const char *tree, const char *path, struct sbx_error *err)
+static int has_directory(void *context, const char *workspace, const char *tree, const char *path,
+			 struct sbx_error *err)
 {
 	const struct filter *f = context;
 	auto_fd root = workspace_open(&f->config, workspace, tree, err);
@@ -151,12 +153,14 @@ static int record_request(const struct filter *f, const struct request *r, const
 }
 
 /* REFUSED: why there is no decision at all; empty when there is one. */
-static int record_decision(const struct filter *f, const struct policy_answer *answer, const struct sbx_error *refused, const char *id,
-			   struct sbx_error *err)
+static int record_decision(const struct filter *f, const struct policy_answer *answer, const struct sbx_error *refused,
+			   const char *id, struct sbx_error *err)
 {
 	static const char *const members[] = {"effect", "tier", "rule", "decision_sha256", "policy_sha256"};
 	auto_jv details = jv_object(), plan = json_object(answer->policy, "plan");
-	const char *code = refused->class != SBX_OK ? refused->code : answer->denial.class != SBX_OK ? answer->denial.code : NULL;
+	const char *code = refused->class != SBX_OK	    ? refused->code
+			   : answer->denial.class != SBX_OK ? answer->denial.code
+							    : NULL;
 
 	if (refused->class != SBX_OK)
 		details = json_set_str(take_jv(&details), "effect", "error");
@@ -167,7 +171,8 @@ static int record_decision(const struct filter *f, const struct policy_answer *a
 	return audit_append(&f->state, AUDIT_INTENT, "guardrail.decision", id, details, err);
 }
 
-/* From the call's id to its seal. Everything that fails in here has a call to stand in, and is recorded where the record works. */
+/* From the call's id to its seal. Everything that fails in here has a call to stand in, and is recorded where the
+ * record works. */
 static int run_call(struct filter *f, const struct request *r, const char *id)
 {
 	auto_answer answer = {.params = jv_invalid(), .policy = jv_invalid()};
@@ -234,7 +239,8 @@ static int add_list_line(struct buf *page, jv tool, struct sbx_error *err)
 {
 	const char *title = json_str(tool, "title"), *description = json_str(tool, "description");
 
-	return buf_addf(page, err, "%-24s %-9s %s\n", json_str(tool, "name"), json_str(tool, "tier"), title ? title : description);
+	return buf_addf(page, err, "%-24s %-9s %s\n", json_str(tool, "name"), json_str(tool, "tier"),
+			title ? title : description);
 }
 
 static int list_mode(struct filter *f, const struct options *o, struct sbx_error *err)
@@ -256,7 +262,8 @@ static int list_mode(struct filter *f, const struct options *o, struct sbx_error
 			return fail(err);
 	}
 	if (json_length(failed) > 0)
-		log_line("%d tools are not served, because their tests fail: sbx-policy test says which", json_length(failed));
+		log_line("%d tools are not served, because their tests fail: sbx-policy test says which",
+			 json_length(failed));
 	return put_page(f, &page, err) < 0 ? fail(err) : SBX_OK;
 }
 
@@ -271,8 +278,8 @@ static void add_test_line(void *context, const char *tool, int number, const cha
 	struct tap *tap = context;
 
 	tap->count++;
-	buf_addf(&tap->page, tap->err, "%s %d - %s %d%s%s\n", problem == NULL ? "ok" : "not ok", tap->count, tool, number,
-		 problem == NULL ? "" : ": ", problem == NULL ? "" : problem);
+	buf_addf(&tap->page, tap->err, "%s %d - %s %d%s%s\n", problem == NULL ? "ok" : "not ok", tap->count, tool,
+		 number, problem == NULL ? "" : ": ", problem == NULL ? "" : problem);
 }
 
 /* Needs settings and policy alone, so that a policy can be tested where nothing runs. */
@@ -283,7 +290,8 @@ static int test_mode(struct filter *f, struct sbx_error *err)
 	struct tap tap = {.page = BUF_INIT(page_max), .err = err};
 	int result;
 
-	if (policy_load(f->config.policy, &policy, err) < 0 || policy_run_tests(&policy, add_test_line, &tap, &failed, err) < 0 ||
+	if (policy_load(f->config.policy, &policy, err) < 0 ||
+	    policy_run_tests(&policy, add_test_line, &tap, &failed, err) < 0 ||
 	    buf_addf(&tap.page, err, "1..%d\n", tap.count) < 0 || put_page(f, &tap.page, err) < 0)
 		result = fail(err);
 	else
@@ -323,9 +331,12 @@ static int help(int option)
 static int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"config", required_argument, NULL, 'c'}, {"principal", required_argument, NULL, 'p'},
-		{"peer", no_argument, NULL, 'P'},	  {"explain", no_argument, NULL, 'e'},
-		{"help", no_argument, NULL, 'h'},	  {"version", no_argument, NULL, 'V'},
+		{"config", required_argument, NULL, 'c'},
+		{"principal", required_argument, NULL, 'p'},
+		{"peer", no_argument, NULL, 'P'},
+		{"explain", no_argument, NULL, 'e'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
 	int c;

@@ -1,4 +1,5 @@
-/* sbx-run-local: the driver that needs nothing installed. One sandbox of namespaces, one sbx-entry in it, its frames on stdout. */
+/* sbx-run-local: the driver that needs nothing installed. One sandbox of namespaces, one sbx-entry in it, its frames on
+ * stdout. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -18,7 +19,8 @@
 
 static const char usage[] =
 	"usage: sbx-run-local --entry-fd N --inputs-fd N [--credentials-fd N] [--lock-fd N]... --control-fd N\n"
-	"                     [--entry FILE] [--bind SRC:DST]... [--state SRC:DST] --work BYTES --memory BYTES --pids N\n"
+	"                     [--entry FILE] [--bind SRC:DST]... [--state SRC:DST] --work BYTES --memory BYTES --pids "
+	"N\n"
 	"                     --files N --cpu N --deadline-ms N --grace-ms N\n"
 	"       sbx-run-local --check [--entry FILE]\n";
 
@@ -66,7 +68,7 @@ static int is_target(const char *path)
 	return 1;
 }
 
-/* "SRC:DST". The copy lives as long as the program; argv stays whole, for start may run it again. */
+/* "SRC:DST"; the copy is freed by options_clear. argv stays whole, for start may run it again. */
 static int parse_bind(const char *text, struct isolate_bind *bind)
 {
 	char *copy = strdup(text);
@@ -102,8 +104,9 @@ static int parse_number(const char *name, const char *text, struct options *o)
 		uint64_t max;
 		uint64_t *value;
 	} numbers[] = {
-		{"work", max_bytes, &o->work},	{"memory", max_bytes, &o->memory}, {"pids", max_number, &o->pids},
-		{"files", max_number, &o->files}, {"cpu", max_number, &o->cpu},	   {"deadline-ms", max_ms, &o->deadline_ms},
+		{"work", max_bytes, &o->work},	    {"memory", max_bytes, &o->memory},
+		{"pids", max_number, &o->pids},	    {"files", max_number, &o->files},
+		{"cpu", max_number, &o->cpu},	    {"deadline-ms", max_ms, &o->deadline_ms},
 		{"grace-ms", max_ms, &o->grace_ms},
 	};
 
@@ -136,45 +139,78 @@ static int parse_state(const char *text, struct options *o)
 	return strncmp(o->state.target, below, sizeof below - 1) == 0 ? 0 : -1;
 }
 
+static void options_clear(struct options *o)
+{
+	for (size_t i = 0; i < o->bind_count; i++)
+		free((void *)o->binds[i].source);
+	free((void *)o->state.source);
+}
+
 static int is_complete(const struct options *o)
 {
 	if (o->check)
 		return 1;
-	return o->entry_fd >= 0 && o->inputs_fd >= 0 && o->control_fd >= 0 && o->work > 0 && o->memory > 0 && o->pids > 0 && o->files > 0 &&
-	       o->cpu > 0 && o->deadline_ms > 0 && o->grace_ms > 0;
+	return o->entry_fd >= 0 && o->inputs_fd >= 0 && o->control_fd >= 0 && o->work > 0 && o->memory > 0 &&
+	       o->pids > 0 && o->files > 0 && o->cpu > 0 && o->deadline_ms > 0 && o->grace_ms > 0;
+}
+
+static int take_option(int letter, const char *name, struct options *o)
+{
+	switch (letter) {
+	case 'e':
+		return parse_fd(optarg, &o->entry_fd);
+	case 'i':
+		return parse_fd(optarg, &o->inputs_fd);
+	case 'c':
+		return parse_fd(optarg, &o->credentials_fd);
+	case 'x':
+		return parse_fd(optarg, &o->control_fd);
+	case 'l':
+		return parse_lock(optarg, o);
+	case 'b':
+		return parse_mount(optarg, o);
+	case 's':
+		return parse_state(optarg, o);
+	case 'n':
+		return parse_number(name, optarg, o);
+	case 'E':
+		o->entry = optarg;
+		return 0;
+	case 'k':
+		o->check = 1;
+		return 0;
+	default:
+		return -1;
+	}
 }
 
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"entry-fd", required_argument, NULL, 'e'}, {"inputs-fd", required_argument, NULL, 'i'},
-		{"credentials-fd", required_argument, NULL, 'c'}, {"control-fd", required_argument, NULL, 'x'},
-		{"lock-fd", required_argument, NULL, 'l'},  {"entry", required_argument, NULL, 'E'},
-		{"bind", required_argument, NULL, 'b'},	    {"state", required_argument, NULL, 's'},
-		{"check", no_argument, NULL, 'k'},	    {"work", required_argument, NULL, 'n'},
-		{"memory", required_argument, NULL, 'n'},   {"pids", required_argument, NULL, 'n'},
-		{"files", required_argument, NULL, 'n'},    {"cpu", required_argument, NULL, 'n'},
-		{"deadline-ms", required_argument, NULL, 'n'}, {"grace-ms", required_argument, NULL, 'n'},
+		{"entry-fd", required_argument, NULL, 'e'},
+		{"inputs-fd", required_argument, NULL, 'i'},
+		{"credentials-fd", required_argument, NULL, 'c'},
+		{"control-fd", required_argument, NULL, 'x'},
+		{"lock-fd", required_argument, NULL, 'l'},
+		{"entry", required_argument, NULL, 'E'},
+		{"bind", required_argument, NULL, 'b'},
+		{"state", required_argument, NULL, 's'},
+		{"check", no_argument, NULL, 'k'},
+		{"work", required_argument, NULL, 'n'},
+		{"memory", required_argument, NULL, 'n'},
+		{"pids", required_argument, NULL, 'n'},
+		{"files", required_argument, NULL, 'n'},
+		{"cpu", required_argument, NULL, 'n'},
+		{"deadline-ms", required_argument, NULL, 'n'},
+		{"grace-ms", required_argument, NULL, 'n'},
 		{NULL, 0, NULL, 0},
 	};
-	int result = 0, index = 0;
+	int index = 0;
 
-	for (int c; result == 0 && (c = getopt_long(argc, argv, "", known, &index)) != -1;) {
-		result = c == 'e'   ? parse_fd(optarg, &o->entry_fd)
-			 : c == 'i' ? parse_fd(optarg, &o->inputs_fd)
-			 : c == 'c' ? parse_fd(optarg, &o->credentials_fd)
-			 : c == 'x' ? parse_fd(optarg, &o->control_fd)
-			 : c == 'l' ? parse_lock(optarg, o)
-			 : c == 'b' ? parse_mount(optarg, o)
-			 : c == 's' ? parse_state(optarg, o)
-			 : c == 'n' ? parse_number(known[index].name, optarg, o)
-			 : c == 'E' || c == 'k' ? 0
-						: -1;
-		if (c == 'E')
-			o->entry = optarg;
-		o->check |= c == 'k';
-	}
-	return result == 0 && optind == argc && is_complete(o) ? 0 : -1;
+	for (int c; (c = getopt_long(argc, argv, "", known, &index)) != -1;)
+		if (take_option(c, known[index].name, o) < 0)
+			return -1;
+	return optind == argc && is_complete(o) ? 0 : -1;
 }
 
 /* --- the sandbox --- */
@@ -215,7 +251,8 @@ static void close_pipes(struct pipes *p)
 	}
 }
 
-static int start_sandbox(const struct options *o, const char *entry, struct pipes *p, struct isolated *isolated, struct sbx_error *err)
+static int start_sandbox(const struct options *o, const char *entry, struct pipes *p, struct isolated *isolated,
+			 struct sbx_error *err)
 {
 	auto_buf limits = BUF_INIT(LIMITS_MAX);
 	struct spawn_fd fds[ISOLATE_MAX_FDS];
@@ -225,8 +262,18 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
 	if (describe_limits(&limits, err) < 0)
 		return -1;
-	const char *const arguments[] = {"sbx-entry",	"--entry-fd", "3", "--inputs-fd",      "4", "--control-fd", "6", "--limits",
-				       buf_str(&limits), o->credentials_fd >= 0 ? "--credentials-fd" : NULL, "5", NULL};
+	const char *const arguments[] = {"sbx-entry",
+					 "--entry-fd",
+					 "3",
+					 "--inputs-fd",
+					 "4",
+					 "--control-fd",
+					 "6",
+					 "--limits",
+					 buf_str(&limits),
+					 o->credentials_fd >= 0 ? "--credentials-fd" : NULL,
+					 "5",
+					 NULL};
 	fds[count++] = (struct spawn_fd){STDOUT_FILENO, p->frames[1]};
 	fds[count++] = (struct spawn_fd){INNER_CONTROL, p->control[0]};
 	fds[count++] = (struct spawn_fd){INNER_ENTRY, o->entry_fd};
@@ -234,9 +281,19 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 	if (o->credentials_fd >= 0)
 		fds[count++] = (struct spawn_fd){INNER_CREDENTIALS, o->credentials_fd};
 	struct isolate what = {
-		.entry = entry,	.argv = arguments, .binds = o->binds, .bind_count = o->bind_count, .state = o->state,
-		.fds = fds,	.fd_count = count, .life_fd = p->control[0], .flags = o->credentials_fd >= 0 ? ISOLATE_CREDENTIALS : 0,
-		.work_bytes = o->work, .memory = o->memory, .pids = o->pids, .files = o->files,
+		.entry = entry,
+		.argv = arguments,
+		.binds = o->binds,
+		.bind_count = o->bind_count,
+		.state = o->state,
+		.fds = fds,
+		.fd_count = count,
+		.life_fd = p->control[0],
+		.flags = o->credentials_fd >= 0 ? ISOLATE_CREDENTIALS : 0,
+		.work_bytes = o->work,
+		.memory = o->memory,
+		.pids = o->pids,
+		.files = o->files,
 	};
 	int result = isolate_start(&what, isolated, err);
 	base_close_fd(&p->frames[1]);
@@ -265,8 +322,13 @@ static int run(const struct options *o, const char *entry, int64_t started)
 		close_pipes(&p);
 		return cannot_isolate(&err);
 	}
-	struct drive d = {.frames = p.frames[0], .out = STDOUT_FILENO, .control = o->control_fd, .stop = &p.control[1],
-			  .child = &isolated.child, .deadline = started + (int64_t)o->deadline_ms, .grace_ms = (int64_t)o->grace_ms};
+	struct drive d = {.frames = p.frames[0],
+			  .out = STDOUT_FILENO,
+			  .control = o->control_fd,
+			  .stop = &p.control[1],
+			  .child = &isolated.child,
+			  .deadline = started + (int64_t)o->deadline_ms,
+			  .grace_ms = (int64_t)o->grace_ms};
 	int result = drive(&d, &end, &err);
 	if (isolate_why(&isolated, &err) < 0 && result == 0) {
 		status = cannot_isolate(&err);
@@ -320,7 +382,9 @@ static int read_answer(int frames, char **evidence, struct sbx_error *err)
 		else if (got == 1 && frame.type == FRAME_END)
 			return *evidence != NULL ? 0 : -1;
 		struct pollfd more = {.fd = frames, .events = POLLIN};
-		ssize_t n = got == 1 ? -1 : poll(&more, 1, clock_left_ms(deadline)) > 0 ? read(frames, block, sizeof block) : 0;
+		ssize_t n = got == 1					  ? -1
+			    : poll(&more, 1, clock_left_ms(deadline)) > 0 ? read(frames, block, sizeof block)
+									  : 0;
 		if (n == 0 || (n > 0 && frame_feed(&reader, block, (size_t)n, err) < 0))
 			return -1;
 	}
@@ -340,10 +404,12 @@ static int check(struct options *o, const char *entry)
 	o->inputs_fd = inputs;
 	o->work = o->memory = (uint64_t)64 << 20;
 	o->pids = o->files = 64;
-	if (err.class == SBX_OK && start_sandbox(o, entry, &p, &isolated, &err) == 0 && read_answer(p.frames[0], &evidence, &err) < 0) {
+	if (err.class == SBX_OK && start_sandbox(o, entry, &p, &isolated, &err) == 0 &&
+	    read_answer(p.frames[0], &evidence, &err) < 0) {
 		spawn_wait(&isolated.child, clock_mono_ms() + check_deadline_ms, &status);
 		if (isolate_why(&isolated, &err) == 0)
-			sbx_fail(&err, SBX_UNAVAILABLE, "cannot_isolate", "sbx-entry did not say what it found in the sandbox");
+			sbx_fail(&err, SBX_UNAVAILABLE, "cannot_isolate",
+				 "sbx-entry did not say what it found in the sandbox");
 	}
 	close_pipes(&p);
 	if (err.class == SBX_OK && (printf("OK %s\n", evidence) < 0 || fflush(stdout) != 0))
@@ -356,7 +422,8 @@ static int check(struct options *o, const char *entry)
 int main(int argc, char **argv)
 {
 	int64_t began = clock_mono_ms();
-	struct options o = {.entry_fd = -1, .inputs_fd = -1, .credentials_fd = -1, .control_fd = -1};
+	__attribute__((cleanup(options_clear))) struct options o = {
+		.entry_fd = -1, .inputs_fd = -1, .credentials_fd = -1, .control_fd = -1};
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct started started;
 	int keep[4 + MAX_LOCKS];

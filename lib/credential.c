@@ -13,9 +13,9 @@
 #include "start.h"
 
 enum {
-	LIFETIME_MIN_S = 600,	  /* what every issuer grants (Kubernetes refuses less) */
-	LIFETIME_MAX_S = 86400,	  /* no run lasts a day */
-	EXPIRY_MARGIN_S = 60,	  /* a mint takes time; clocks differ */
+	LIFETIME_MIN_S = 600,	/* what every issuer grants (Kubernetes refuses less) */
+	LIFETIME_MAX_S = 86400, /* no run lasts a day */
+	EXPIRY_MARGIN_S = 60,	/* a mint takes time; clocks differ */
 	REVOKE_TRIES = 2,
 	LEASE_FILE_MAX = 128 * 1024,
 	NAME_MAX_LEN = 64,
@@ -25,7 +25,8 @@ void leases_init(struct leases *leases)
 {
 	leases->count = 0;
 	for (size_t i = 0; i < ARRAY_LEN(leases->lease); i++)
-		leases->lease[i] = (struct lease){.record = jv_invalid(), .state = LEASE_PLANNED, .fields = SECRET_INIT};
+		leases->lease[i] =
+			(struct lease){.record = jv_invalid(), .state = LEASE_PLANNED, .fields = SECRET_INIT};
 }
 
 void leases_clear(struct leases *leases)
@@ -44,8 +45,9 @@ static int bad(struct sbx_error *err, int index, const char *what)
 	return sbx_fail(err, SBX_CONFIG, "bad_credentials", "credential %d of the call's policy %s", index, what);
 }
 
-/* The target as the provider and the kubeconfig see it: its settings and its name; null for a credential without one. */
-static int plan_target(const struct credential_broker *broker, jv wanted, enum credential_form form, jv *target, struct sbx_error *err)
+/* The target as the provider and the kubeconfig see it: its settings and its name; null when there is none. */
+static int plan_target(const struct credential_broker *broker, jv wanted, enum credential_form form, jv *target,
+		       struct sbx_error *err)
 {
 	const char *name = json_str(wanted, "target");
 	jv found = name ? json_object(broker->config->targets, name) : jv_invalid();
@@ -72,15 +74,18 @@ static int plan_provider(const struct credential_broker *broker, jv wanted, cons
 
 	*name = said ? said : broker->config->provider;
 	if (strcmp(*name, "none") == 0) {
-		sbx_fail(err, SBX_CONFIG, "no_provider", "the tool needs a credential, and the settings say provider: none");
+		sbx_fail(err, SBX_CONFIG, "no_provider",
+			 "the tool needs a credential, and the settings say provider: none");
 		return sbx_hint(err, "set provider: in %s", broker->config->file);
 	}
 	return credential_provider_exists(*name, err);
 }
 
-static int plan_lease(const struct credential_broker *broker, jv call, jv wanted, int index, struct lease *lease, struct sbx_error *err)
+static int plan_lease(const struct credential_broker *broker, jv call, jv wanted, int index, struct lease *lease,
+		      struct sbx_error *err)
 {
-	const char *scope = json_str(wanted, "scope"), *as = json_str(wanted, "as"), *principal = call_principal(call), *provider;
+	const char *scope = json_str(wanted, "scope"), *as = json_str(wanted, "as"), *principal = call_principal(call),
+		   *provider;
 	enum credential_form form = credential_form(as);
 	char id[STATE_ID_SIZE], expires[CLOCK_RFC3339_SIZE];
 	int64_t lifetime = LIFETIME_MIN_S;
@@ -125,8 +130,8 @@ int credential_plan(const struct credential_broker *broker, jv call, struct leas
 	if (!jv_is_valid(wanted))
 		return 0;
 	if (jv_get_kind(wanted) != JV_KIND_ARRAY || json_length(wanted) > LIMIT_CREDENTIALS)
-		return sbx_fail(err, SBX_CONFIG, "bad_credentials", "the call's policy names no list of at most %d credentials",
-				LIMIT_CREDENTIALS);
+		return sbx_fail(err, SBX_CONFIG, "bad_credentials",
+				"the call's policy names no list of at most %d credentials", LIMIT_CREDENTIALS);
 	for (int i = 0; i < json_length(wanted); i++) {
 		auto_jv one = json_at(wanted, i);
 		if (plan_lease(broker, call, one, i, &leases->lease[i], err) < 0)
@@ -158,7 +163,8 @@ static int write_file(const struct state *state, struct lease *lease, const char
 	file_name(lease->record, name);
 	if (dir < 0 || json_write(lease->record, &text, err) < 0 || buf_add(&text, "\n", 1, err) < 0)
 		return -1;
-	return fresh ? io_create_file(dir, name, text.data, text.len, err) : io_replace_file(dir, name, text.data, text.len, err);
+	return fresh ? io_create_file(dir, name, text.data, text.len, err)
+		     : io_replace_file(dir, name, text.data, text.len, err);
 }
 
 static int remove_file(const struct state *state, jv record, struct sbx_error *err)
@@ -185,9 +191,9 @@ static int read_left(int dir, const char *call, int index, struct lease *lease, 
 			return 0;
 		return sbx_fail(err, inner.class, inner.code, "the lease file %s: %.300s", name, inner.message);
 	}
-	if (json_parse(text, len, LEASE_FILE_MAX, &record, &inner) < 0 || json_int(record, "index", &said) < 0 || said != index ||
-	    json_str(record, "call") == NULL || strcmp(json_str(record, "call"), call) != 0 || !state_is_id(json_str(record, "lease")) ||
-	    json_str(record, "provider") == NULL)
+	if (json_parse(text, len, LEASE_FILE_MAX, &record, &inner) < 0 || json_int(record, "index", &said) < 0 ||
+	    said != index || json_str(record, "call") == NULL || strcmp(json_str(record, "call"), call) != 0 ||
+	    !state_is_id(json_str(record, "lease")) || json_str(record, "provider") == NULL)
 		return sbx_fail(err, SBX_CONFIG, "bad_lease", "the lease file %s is damaged", name);
 	lease->state = LEASE_REQUESTED;
 	lease->record = take_jv(&record);
@@ -283,8 +289,8 @@ static jv revoke_with_retry(const struct credential_broker *broker, const struct
 	return json_set_int(outcome, "took_ms", clock_mono_ms() - began);
 }
 
-int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how, jv *outcome,
-			 struct sbx_error *err)
+int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how,
+			 jv *outcome, struct sbx_error *err)
 {
 	static const char *const members[] = {"lease", "jti", NULL};
 	struct sbx_error failed = SBX_ERROR_INIT, late = SBX_ERROR_INIT;
@@ -295,7 +301,8 @@ int credential_give_back(const struct credential_broker *broker, struct lease *l
 	auto_jv details = json_set_str(copy_members(lease->record, members), "state", state);
 	if (how == CREDENTIAL_MENDED)
 		details = json_set_bool(take_jv(&details), "mended", 1);
-	int recorded = audit_append(broker->state, AUDIT_OUTCOME, "credential.revoked", json_str(lease->record, "call"), details, err);
+	int recorded = audit_append(broker->state, AUDIT_OUTCOME, "credential.revoked", json_str(lease->record, "call"),
+				    details, err);
 	if (strcmp(state, "deferred") == 0) {
 		(void)write_file(broker->state, lease, "deferred", &late);
 		sbx_fail(err, SBX_UNAVAILABLE, "revoke_deferred", "a credential could not be revoked yet: %.300s",

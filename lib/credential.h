@@ -1,5 +1,6 @@
-/* The leases of one call: what sbx-cred asks of the credential providers, what stands on disk before it asks, and the way back. A lease is on disk
- * (state/leases/CALL-INDEX.json) and in the record before its provider is started, so that whatever was killed can be mended. */
+/* The leases of one call: what sbx-cred asks of the credential providers, what stands on disk before it asks, and the
+ * way back. A lease is on disk (state/leases/CALL-INDEX.json) and in the record before its provider is started, so that
+ * whatever was killed can be mended. */
 #ifndef SBX_CREDENTIAL_H
 #define SBX_CREDENTIAL_H
 
@@ -8,15 +9,15 @@
 #include "secret.h"
 #include "state.h"
 
-/* Who asks: settings, state directory, and the lock of the stage that a provider holds too while it mints (-1: none). */
+/* Who asks: settings, state directory, and the stage's lock, which a provider holds too while it mints (-1: none). */
 struct credential_broker {
 	const struct config *config;
 	const struct state *state;
 	int lock_fd;
 };
 
-/* One lease. RECORD is what its file holds: call, index, lease (32 hex digits, chosen here), principal, provider, scope, as, settings, target,
- * lifetime_s, jti, expires_at (at first the latest that may be), state. */
+/* One lease. RECORD is what its file holds: call, index, lease (32 hex digits, chosen here), principal, provider,
+ * scope, as, settings, target, lifetime_s, jti, expires_at (at first the latest that may be), state. */
 enum lease_state {
 	LEASE_PLANNED,	 /* nothing of it exists */
 	LEASE_REQUESTED, /* its file exists; it may have been minted */
@@ -37,27 +38,30 @@ void leases_init(struct leases *leases);
 void leases_clear(struct leases *leases);
 #define auto_leases __attribute__((cleanup(leases_clear))) struct leases
 
-/* Plan the leases of CALL into an empty LEASES from its policy.credentials (absent: none). Touches nothing. Errors, all 78: "bad_credentials" (too many,
- * no scope, an unknown form), "no_provider", "missing_helper", "no_target", "bad_target". */
+/* Plan the leases of CALL into an empty LEASES from its policy.credentials (absent: none). Touches nothing. Errors, all
+ * 78: "bad_credentials" (too many, no scope, an unknown form), "no_provider", "missing_helper", "no_target",
+ * "bad_target". */
 int credential_plan(const struct credential_broker *broker, jv call, struct leases *leases, struct sbx_error *err);
 
-/* Write its file, record credential.requested, start the provider's mint, record credential.issued. On failure the lease may be anything but
- * LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h; "provider_timeout" (69), "provider_failed" (69), "provider_protocol"
- * (76), or what the provider said. */
+/* Write its file, record credential.requested, start the provider's mint, record credential.issued. On failure the
+ * lease may be anything but LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h;
+ * "provider_timeout" (69), "provider_failed" (69), "provider_protocol" (76), or what the provider said. */
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 
-/* Give it back, whatever state it is in: the provider's revoke, once more if it fails, record credential.revoked (with "mended" if HOW says so), remove its
- * file. *OUTCOME is {"state":"revoked"|"expires"|"deferred","proof":…,"took_ms":N}, the caller's. -1 when something is left to mend: the file then stays
- * (state "deferred", or the record could not be written), and ERR says why. */
+/* Give it back, whatever state it is in: the provider's revoke, once more if it fails, record credential.revoked (with
+ * "mended" if HOW says so), remove its file. *OUTCOME is
+ * {"state":"revoked"|"expires"|"deferred","proof":…,"took_ms":N}, the caller's. -1 when something is left to mend: the
+ * file then stays (state "deferred", or the record could not be written), and ERR says why. */
 enum credential_how { CREDENTIAL_AT_END, CREDENTIAL_MENDED };
-int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how, jv *outcome,
-			 struct sbx_error *err);
+int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how,
+			 jv *outcome, struct sbx_error *err);
 
-/* Read the leases that CALL left on disk into an empty LEASES. A file that cannot be read gives -1 ("bad_lease", 78, or what io.h says), and LEASES still
- * holds the others. */
+/* Read the leases that CALL left on disk into an empty LEASES. A file that cannot be read gives -1 ("bad_lease", 78, or
+ * what io.h says), and LEASES still holds the others. */
 int credential_left(const struct state *state, const char *call, struct leases *leases, struct sbx_error *err);
 
-/* The call's member "credential": provider, scope, lease, jti, expires_at of each lease that was asked for; the caller's. */
+/* The call's member "credential": provider, scope, lease, jti, expires_at of each lease that was asked for; the
+ * caller's. */
 jv credential_member(const struct leases *leases);
 
 #endif

@@ -16,7 +16,8 @@ enum {
 	PRINCIPAL_MAX = 64, /* longer names are hashed for their slot */
 };
 
-/* The seals say that sbx-approve let it pass; what it must have said is looked at all the same, because here is where credentials begin. */
+/* The seals say that sbx-approve let it pass; what it must have said is looked at all the same, because here is where
+ * credentials begin. */
 int admit_approval(jv call, struct sbx_error *err)
 {
 	auto_jv policy = json_object(call, "policy");
@@ -26,7 +27,8 @@ int admit_approval(jv call, struct sbx_error *err)
 	    ((strcmp(effect, "allow") == 0 && strcmp(state, "none") == 0) ||
 	     (strcmp(effect, "approve") == 0 && strcmp(state, "claimed") == 0)))
 		return 0;
-	sbx_fail(err, SBX_DENIED, "not_approved", "the call is neither allowed without an approval nor holds a claimed one");
+	sbx_fail(err, SBX_DENIED, "not_approved",
+		 "the call is neither allowed without an approval nor holds a claimed one");
 	return sbx_hint(err, "the order of the stages is sbx-policy, sbx-approve, sbx-cred");
 }
 

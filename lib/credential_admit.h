@@ -1,4 +1,5 @@
-/* What must hold before sbx-cred mints anything: the approval, the command that is to have the credentials, and a free slot. */
+/* What must hold before sbx-cred mints anything: the approval, the command that is to have the credentials, and a free
+ * slot. */
 #ifndef SBX_CREDENTIAL_ADMIT_H
 #define SBX_CREDENTIAL_ADMIT_H
 
@@ -8,12 +9,12 @@
 /* CALL is allowed without an approval, or its approval is claimed; else "not_approved" (77). */
 int admit_approval(jv call, struct sbx_error *err);
 
-/* The program for COMMAND, owned by the caller: "sbx-run" is the one beside this program; anything else must be a path that the settings list under
- * commands. "command_not_allowed" (77), "missing_helper" (78). */
+/* The program for COMMAND, owned by the caller: "sbx-run" is the one beside this program; anything else must be a path
+ * that the settings list under commands. "command_not_allowed" (77), "missing_helper" (78). */
 char *admit_command(const struct config *config, const char *command, struct sbx_error *err);
 
-/* A lock on one of the four files state/slots/PRINCIPAL/1…4: a descriptor owned by the caller, the slot is free again when it is closed.
- * "too_many_calls" (69); "bad_call" (76) without a principal. */
+/* A lock on one of the four files state/slots/PRINCIPAL/1…4: a descriptor owned by the caller, the slot is free again
+ * when it is closed. "too_many_calls" (69); "bad_call" (76) without a principal. */
 int admit_slot(const struct state *state, const char *principal, struct sbx_error *err);
 
 #endif

@@ -25,8 +25,10 @@ static int explain_one(const struct lease *lease, jv wanted, size_t index, struc
 
 	json_int(lease->record, "lifetime_s", &lifetime);
 	if (buf_addf(out, err, "credential %zu\n", index) < 0 || line(out, "scope", lease->record, "scope", err) < 0 ||
-	    line(out, "provider", lease->record, "provider", err) < 0 || line(out, "as", lease->record, "as", err) < 0 ||
-	    buf_addf(out, err, "  %-10s %s/%zu, while the steps run that may have it\n", "file", SANDBOX_CREDENTIALS, index) < 0 ||
+	    line(out, "provider", lease->record, "provider", err) < 0 ||
+	    line(out, "as", lease->record, "as", err) < 0 ||
+	    buf_addf(out, err, "  %-10s %s/%zu, while the steps run that may have it\n", "file", SANDBOX_CREDENTIALS,
+		     index) < 0 ||
 	    line(out, "named by", wanted, "env", err) < 0 ||
 	    buf_addf(out, err, "  %-10s %lld s\n", "lifetime", (long long)lifetime) < 0 ||
 	    line(out, "target", target, "name", err) < 0 || line(out, "server", target, "server", err) < 0)

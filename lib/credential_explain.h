@@ -4,8 +4,8 @@
 
 #include "credential.h"
 
-/* Lines of text into OUT, after the same checks as before a mint; nothing is asked of a provider. Everything that policy or settings chose is quoted.
- * Errors: those of credential_plan. */
+/* Lines of text into OUT, after the same checks as before a mint; nothing is asked of a provider. Everything that
+ * policy or settings chose is quoted. Errors: those of credential_plan. */
 int credential_explain(const struct credential_broker *broker, jv call, struct buf *out, struct sbx_error *err);
 
 #endif

@@ -13,7 +13,8 @@
 
 enum { MORE_FDS = 8, BLOCK = 16384, LAST_BLOCKS = 64 /* a pipe of 1 MiB, the largest that an account may have */ };
 
-static int make_pipes(int to_child[2], int from_child[2], int hidden[2], const struct credential_process *p, struct sbx_error *err)
+static int make_pipes(int to_child[2], int from_child[2], int hidden[2], const struct credential_process *p,
+		      struct sbx_error *err)
 {
 	if (pipe2(to_child, O_CLOEXEC) < 0 || pipe2(from_child, O_CLOEXEC) < 0 ||
 	    (p->secret != NULL && pipe2(hidden, O_CLOEXEC) < 0))
@@ -73,8 +74,8 @@ static void feed(struct credential_process *p)
 	base_close_fd(&p->in);
 }
 
-/* One block at a time, so that a child which never stops writing cannot keep us from the deadline. Beyond the limit the bytes are dropped
- * and the first such error is kept. 1: there may be more. */
+/* One block at a time, so that a child which never stops writing cannot keep us from the deadline. Beyond the limit the
+ * bytes are dropped and the first such error is kept. 1: there may be more. */
 static int drain_answer(struct credential_process *p)
 {
 	char block[BLOCK];
@@ -93,7 +94,8 @@ static int drain_answer(struct credential_process *p)
 	return 1;
 }
 
-/* From the pipe into locked memory and nowhere else. Once it is too much, what came is of no use and its place takes the rest. */
+/* From the pipe into locked memory and nowhere else. Once it is too much, what came is of no use and its place takes
+ * the rest. */
 static int drain_secret(struct credential_process *p)
 {
 	struct secret *s = p->secret;
@@ -152,7 +154,8 @@ int credential_process_wait(struct credential_process *p, int64_t deadline, int 
 			p->reader_fd = -1;
 		}
 	}
-	/* What it wrote is in the pipes, a pipe's content at most; others that still hold them may go on writing for ever. */
+	/* What it wrote is in the pipes, a pipe's content at most; others that still hold them may go on writing for
+	 * ever. */
 	for (int i = 0; i < LAST_BLOCKS && drain_answer(p); i++)
 		;
 	for (int i = 0; i < LAST_BLOCKS && drain_secret(p); i++)

@@ -1,5 +1,6 @@
-/* One child of sbx-cred: bytes on its stdin, its answer from its stdout, secrets from a pipe of their own straight into locked memory, and the
- * signals of sbx-cred passed on to it; all in one poll loop, so that nobody waits for somebody who waits. */
+/* One child of sbx-cred: bytes on its stdin, its answer from its stdout, secrets from a pipe of their own straight into
+ * locked memory, and the signals of sbx-cred passed on to it; all in one poll loop, so that nobody waits for somebody
+ * who waits. */
 #ifndef SBX_CREDENTIAL_PROCESS_H
 #define SBX_CREDENTIAL_PROCESS_H
 
@@ -19,22 +20,25 @@ struct credential_process {
 	struct secret *secret; /* empty; gets at most LIMIT_SECRET bytes from a pipe of the child; NULL: no such pipe */
 	int secret_number;     /* descriptor of that pipe in the child */
 	int signal_fd;	       /* signalfd whose signals go to the child; -1: none */
-	int reader_fd;	       /* where our own answer will go: when its reader is gone, the child gets HUP once; -1: none */
+	int reader_fd; /* where our own answer will go: when its reader is gone, the child gets HUP once; -1: none */
 	/* Its own. */
 	struct child child;
 	int in, out, hidden;
 	size_t sent;
 	struct sbx_error overflow;
 };
-#define CREDENTIAL_PROCESS_INIT \
-	{.signal_fd = -1, .reader_fd = -1, .child = CHILD_NONE, .in = -1, .out = -1, .hidden = -1, .overflow = SBX_ERROR_INIT}
+#define CREDENTIAL_PROCESS_INIT                                                                                        \
+	{                                                                                                              \
+		.signal_fd = -1, .reader_fd = -1, .child = CHILD_NONE, .in = -1, .out = -1, .hidden = -1,              \
+		.overflow = SBX_ERROR_INIT                                                                             \
+	}
 
 /* Start it in a process group of its own. Errors: "cannot_start" (71), "os_error" (71). */
 int credential_process_start(struct credential_process *p, struct sbx_error *err);
 
-/* Feed it and read it until it has ended; what it wrote before is then read to the last byte, whoever else still holds its pipes. *STATUS as of
- * waitpid. More than fits is read and dropped, so that a child is never stuck on us: "too_large" (76) once it has ended. At DEADLINE
- * (clock_mono_ms): "timeout" (69), and the child is still there. */
+/* Feed it and read it until it has ended; what it wrote before is then read to the last byte, whoever else still holds
+ * its pipes. *STATUS as of waitpid. More than fits is read and dropped, so that a child is never stuck on us:
+ * "too_large" (76) once it has ended. At DEADLINE (clock_mono_ms): "timeout" (69), and the child is still there. */
 int credential_process_wait(struct credential_process *p, int64_t deadline, int *status, struct sbx_error *err);
 
 /* KILL what is left of it and close the pipes; for every end. */

@@ -1,5 +1,5 @@
-/* The processes of the credential providers, sbx-cred-NAME: their contract is in sbx-helper(7), and what they answer is believed only as far as it was
- * checked. */
+/* The processes of the credential providers, sbx-cred-NAME: their contract is in sbx-helper(7), and what they answer is
+ * believed only as far as it was checked. */
 #ifndef SBX_CREDENTIAL_PROVIDER_H
 #define SBX_CREDENTIAL_PROVIDER_H
 
@@ -11,7 +11,8 @@ int credential_provider_exists(const char *name, struct sbx_error *err);
 /* Mint LEASE: its secrets go to LEASE->fields (empty before), jti and expires_at into its record. */
 int credential_provider_mint(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 
-/* Revoke LEASE, minted or not: {"state":"revoked"|"expires"|"deferred","proof":…}, the caller's; jv_invalid() with ERR filled. */
+/* Revoke LEASE, minted or not: {"state":"revoked"|"expires"|"deferred","proof":…}, the caller's; jv_invalid() with ERR
+ * filled. */
 jv credential_provider_revoke(const struct credential_broker *broker, const struct lease *lease, struct sbx_error *err);
 
 #endif

@@ -82,8 +82,10 @@ int credential_is_in(const struct secret *fields, const void *text, size_t len)
 	return 0;
 }
 
-/* The field NAME, of visible ASCII without quotes and backslashes: anything else could end the line or the string that it is put into. */
-static int find_field(const struct secret *fields, const char *name, struct credential_field *field, struct sbx_error *err)
+/* The field NAME, of visible ASCII without quotes and backslashes: anything else could end the line or the string that
+ * it is put into. */
+static int find_field(const struct secret *fields, const char *name, struct credential_field *field,
+		      struct sbx_error *err)
 {
 	int found = 0;
 
@@ -94,7 +96,8 @@ static int find_field(const struct secret *fields, const char *name, struct cred
 	for (size_t i = 0; i < field->len; i++) {
 		unsigned char c = field->bytes[i];
 		if (c <= 0x20 || c >= 0x7f || c == '"' || c == '\\' || c == '\'')
-			return sbx_fail(err, SBX_PROTOCOL, "provider_protocol", "the field %s holds what no such credential has", name);
+			return sbx_fail(err, SBX_PROTOCOL, "provider_protocol",
+					"the field %s holds what no such credential has", name);
 	}
 	return 0;
 }
@@ -104,8 +107,8 @@ static int add_text(struct secret *file, const char *text, struct sbx_error *err
 	return secret_append(file, text, strlen(text), err);
 }
 
-static int add_field(struct secret *file, const struct secret *fields, const char *before, const char *name, const char *after,
-		     struct sbx_error *err)
+static int add_field(struct secret *file, const struct secret *fields, const char *before, const char *name,
+		     const char *after, struct sbx_error *err)
 {
 	struct credential_field field;
 
@@ -179,9 +182,14 @@ static int render_kubeconfig(const struct secret *fields, jv target, struct secr
 	if (read_ca(target, &ca, err) < 0)
 		return -1;
 	const char *const parts[] = {
-		"apiVersion: v1\nkind: Config\nclusters:\n- name: sbx\n  cluster:\n    server: \"", server, "\"\n",
-		ca[0] != '\0' ? "    certificate-authority-data: \"" : "", ca, ca[0] != '\0' ? "\"\n" : "",
-		"contexts:\n- name: sbx\n  context:\n    cluster: sbx\n    user: sbx\ncurrent-context: sbx\nusers:\n- name: sbx\n  user:\n",
+		"apiVersion: v1\nkind: Config\nclusters:\n- name: sbx\n  cluster:\n    server: \"",
+		server,
+		"\"\n",
+		ca[0] != '\0' ? "    certificate-authority-data: \"" : "",
+		ca,
+		ca[0] != '\0' ? "\"\n" : "",
+		"contexts:\n- name: sbx\n  context:\n    cluster: sbx\n    user: sbx\ncurrent-context: sbx\nusers:\n- "
+		"name: sbx\n  user:\n",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (add_text(file, parts[i], err) < 0)
@@ -197,7 +205,8 @@ static int render_aws(const struct secret *fields, struct secret *file, struct s
 	return add_field(file, fields, "aws_session_token = ", "session_token", "\n", err);
 }
 
-int credential_render(enum credential_form form, const struct secret *fields, jv target, struct secret *file, struct sbx_error *err)
+int credential_render(enum credential_form form, const struct secret *fields, jv target, struct secret *file,
+		      struct sbx_error *err)
 {
 	if (secret_alloc(file, 2 * LIMIT_SECRET, err) < 0)
 		return -1;

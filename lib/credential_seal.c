@@ -5,8 +5,8 @@
 
 static int add_u32(struct secret *out, size_t value, struct sbx_error *err)
 {
-	const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16), (unsigned char)(value >> 8),
-					(unsigned char)value};
+	const unsigned char bytes[4] = {(unsigned char)(value >> 24), (unsigned char)(value >> 16),
+					(unsigned char)(value >> 8), (unsigned char)value};
 
 	return secret_append(out, bytes, sizeof bytes, err);
 }
@@ -54,7 +54,8 @@ int credential_seal(const struct leases *leases, int *credentials_fd, int *secre
 	for (size_t i = 0; result == 0 && i < leases->count; i++) {
 		const struct lease *lease = &leases->lease[i];
 		auto_jv target = json_get(lease->record, "target");
-		result = credential_render(credential_form(json_str(lease->record, "as")), &lease->fields, target, &files[i], err);
+		result = credential_render(credential_form(json_str(lease->record, "as")), &lease->fields, target,
+					   &files[i], err);
 	}
 	if (result == 0)
 		credentials = seal_files(files, leases->count, err);

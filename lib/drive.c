@@ -12,7 +12,7 @@
 #include "json_out.h"
 
 static const char event_nonce[] = "00000000000000000000000000000000";
-static const int64_t kill_slack_ms = 2000;	/* sbx-entry needs it to kill, reap and report after the grace */
+static const int64_t kill_slack_ms = 2000;	 /* sbx-entry needs it to kill, reap and report after the grace */
 static const int64_t reader_patience_ms = 30000; /* after the end, for what is still to be written */
 enum { EVENT_MAX = 4096, READ_MAX = 65536, OUT_MAX = 6 * FRAME_MAX };
 
@@ -225,7 +225,8 @@ static int prepare(struct loop *l, struct sbx_error *err)
 	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l->signals < 0)
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait for signals");
-	/* A full pipe must not keep us from the deadline. Files and terminals are left as they are: others share them. */
+	/* A full pipe must not keep us from the deadline. Files and terminals are left as they are: others share them.
+	 */
 	if (fstat(l->d->out, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
 		fcntl(l->d->out, F_SETFL, O_WRONLY | O_NONBLOCK);
 	return 0;
@@ -233,7 +234,11 @@ static int prepare(struct loop *l, struct sbx_error *err)
 
 int drive(const struct drive *d, enum drive_end *end, struct sbx_error *err)
 {
-	struct loop l = {.d = d, .pending = BUF_INIT(OUT_MAX), .next = d->deadline, .frames = d->frames, .control = d->control,
+	struct loop l = {.d = d,
+			 .pending = BUF_INIT(OUT_MAX),
+			 .next = d->deadline,
+			 .frames = d->frames,
+			 .control = d->control,
 			 .signals = -1};
 
 	frame_reader_init(&l.reader);

@@ -145,7 +145,8 @@ static int gather_network(struct evidence *e, struct sbx_error *err)
 
 	if (read_proc("/proc/self/net/dev", &text, err) < 0)
 		return -1;
-	for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+	for (const char *line = text; line != NULL && *line != '\0';
+	     line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
 		const char *name = line + strspn(line, " ");
 		size_t len = strcspn(name, ":\n");
 		if (name[len] == ':' && !(len == 2 && strncmp(name, "lo", 2) == 0))
@@ -155,7 +156,8 @@ static int gather_network(struct evidence *e, struct sbx_error *err)
 	return 0;
 }
 
-/* The kernel does not say whether a ruleset is in force. The driver's allows writing to /dev/null, not to /dev/random, whose mode would. */
+/* The kernel does not say whether a ruleset is in force. The driver's allows writing to /dev/null, not to /dev/random,
+ * whose mode would. */
 static void gather_landlock(struct evidence *e)
 {
 	auto_fd fd = open("/dev/random", O_WRONLY | O_CLOEXEC);
@@ -216,7 +218,8 @@ int evidence_check(const struct evidence *e, const char *require, struct sbx_err
 	if (weak != NULL)
 		return sbx_fail(err, SBX_DENIED, "isolation_too_weak", "the sandbox is not isolated: %s", weak);
 	if (strcmp(require, "local") != 0)
-		return sbx_fail(err, SBX_DENIED, "isolation_too_weak", "the tool requires more isolation than \"local\"");
+		return sbx_fail(err, SBX_DENIED, "isolation_too_weak",
+				"the tool requires more isolation than \"local\"");
 	return 0;
 }
 
@@ -239,7 +242,8 @@ static int put_bool(struct buf *out, const char *key, int value, struct sbx_erro
 
 int evidence_json(const struct evidence *e, const char *limits, struct buf *out, struct sbx_error *err)
 {
-	if (buf_add_str(out, "{", err) < 0 || json_out_member(out, "isolation", weakness(e) == NULL ? "local" : "none", err) < 0 ||
+	if (buf_add_str(out, "{", err) < 0 ||
+	    json_out_member(out, "isolation", weakness(e) == NULL ? "local" : "none", err) < 0 ||
 	    put_namespaces(e, out, err) < 0 || put_bool(out, "new_namespaces", e->new_namespaces, err) < 0 ||
 	    json_out_member_int(out, "seccomp", e->seccomp, err) < 0 ||
 	    json_out_member_int(out, "no_new_privs", e->no_new_privs, err) < 0)

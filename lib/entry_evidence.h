@@ -14,7 +14,7 @@ struct evidence {
 	unsigned mounts;
 	int root_read_only;
 	int only_loopback;
-	int landlock; /* ABI level, when a ruleset is in force; else 0 */
+	int landlock;	     /* ABI level, when a ruleset is in force; else 0 */
 	struct buf writable; /* JSON array of the mount points that are not read-only */
 };
 

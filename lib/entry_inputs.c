@@ -19,7 +19,8 @@ enum { BLOCK = 64 * 1024 };
 
 static int changed(struct sbx_error *err, const char *what)
 {
-	return sbx_fail(err, SBX_DENIED, "input_changed", "%s has another digest than the one that was decided on", what);
+	return sbx_fail(err, SBX_DENIED, "input_changed", "%s has another digest than the one that was decided on",
+			what);
 }
 
 int entry_check_programs(const struct steps *table, struct sbx_error *err)
@@ -34,14 +35,15 @@ int entry_check_programs(const struct steps *table, struct sbx_error *err)
 		if (digest_fd_hex(fd, program_max, sha256, NULL, err) < 0)
 			return -1;
 		if (strcmp(sha256, program->sha256) != 0)
-			return sbx_fail(err, SBX_DENIED, "program_changed", "\"%s\" has another digest than the one that was decided on",
-					program->path);
+			return sbx_fail(err, SBX_DENIED, "program_changed",
+					"\"%s\" has another digest than the one that was decided on", program->path);
 	}
 	return 0;
 }
 
 /* SIZE bytes of FROM at AT: into TO (-1: nowhere) and their digest. */
-static int copy_section(int from, uint64_t at, uint64_t size, int to, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
+static int copy_section(int from, uint64_t at, uint64_t size, int to, char sha256[DIGEST_HEX_SIZE],
+			struct sbx_error *err)
 {
 	auto_free char *block = malloc(BLOCK);
 	unsigned char bytes[DIGEST_SIZE];
@@ -99,7 +101,8 @@ static struct artifact *new_artifact(struct artifacts *artifacts, const char *na
 	return artifact;
 }
 
-static int take_artifact(const struct input *in, int fd, uint64_t at, struct artifacts *artifacts, struct sbx_error *err)
+static int take_artifact(const struct input *in, int fd, uint64_t at, struct artifacts *artifacts,
+			 struct sbx_error *err)
 {
 	struct artifact *artifact = new_artifact(artifacts, in->name, err);
 
@@ -139,7 +142,8 @@ static int take_state(const struct input *in, int fd, uint64_t at, int work_fd, 
 		snprintf(parent, sizeof parent, "%.*s", (int)(slash - in->path), in->path);
 	auto_fd dir = io_open_beneath(work_fd, parent, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
 	auto_fd file = dir < 0 ? -1
-			       : openat(dir, slash ? slash + 1 : in->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+			       : openat(dir, slash ? slash + 1 : in->path,
+					O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (file < 0)
 		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot create \"%s\"", in->path);
 	if (copy_section(fd, at, in->size, file, sha256, err) < 0)
@@ -159,7 +163,8 @@ static int state_differs(const struct input *in, int work_fd)
 	return digest_fd_hex(fd, LIMIT_STATE_FILE, sha256, NULL, &ignored) < 0 || strcmp(sha256, in->sha256) != 0;
 }
 
-int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts, struct sbx_error *err)
+int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts,
+		      struct sbx_error *err)
 {
 	uint64_t at = 0;
 
@@ -197,12 +202,13 @@ const struct artifact *entry_artifact(const struct artifacts *artifacts, const c
 	return NULL;
 }
 
-const struct artifact *entry_add_artifact(struct artifacts *artifacts, const char *name, int fd, uint64_t max, struct sbx_error *err)
+const struct artifact *entry_add_artifact(struct artifacts *artifacts, const char *name, int fd, uint64_t max,
+					  struct sbx_error *err)
 {
 	struct artifact *artifact = new_artifact(artifacts, name, err);
 
-	if (artifact == NULL || io_copy(fd, artifact->fd, max, &artifact->size, err) < 0 || io_seal(artifact->fd, err) < 0 ||
-	    digest_fd_hex(artifact->fd, max, artifact->sha256, NULL, err) < 0)
+	if (artifact == NULL || io_copy(fd, artifact->fd, max, &artifact->size, err) < 0 ||
+	    io_seal(artifact->fd, err) < 0 || digest_fd_hex(artifact->fd, max, artifact->sha256, NULL, err) < 0)
 		return NULL;
 	return artifact;
 }
@@ -231,12 +237,14 @@ int entry_write_credentials(const struct secret *credentials, struct sbx_error *
 		const unsigned char *bytes;
 		uint32_t index;
 		size_t len;
-		if (wire_get_u32(&w, LIMIT_CREDENTIALS - 1, &index, err) < 0 || wire_get_bytes(&w, LIMIT_SECRET, &bytes, &len, err) < 0)
+		if (wire_get_u32(&w, LIMIT_CREDENTIALS - 1, &index, err) < 0 ||
+		    wire_get_bytes(&w, LIMIT_SECRET, &bytes, &len, err) < 0)
 			return -1;
 		credential_path(index, path);
 		auto_fd fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
 		if (fd < 0)
-			return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot create a credential file");
+			return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create",
+					      "cannot create a credential file");
 		if (io_write_all(fd, bytes, len, err) < 0)
 			return -1;
 	}

@@ -1,5 +1,5 @@
-/* What sbx-entry is given: checked against the table's digests and put where the steps expect it. And the artefacts, which live in sealed
- * memory files that only sbx-entry holds. */
+/* What sbx-entry is given: checked against the table's digests and put where the steps expect it. And the artefacts,
+ * which live in sealed memory files that only sbx-entry holds. */
 #ifndef SBX_ENTRY_INPUTS_H
 #define SBX_ENTRY_INPUTS_H
 
@@ -24,20 +24,23 @@ struct artifacts {
 /* Digests of the programs that the table names: "program_changed" (77). */
 int entry_check_programs(const struct steps *table, struct sbx_error *err);
 
-/* Take every input out of INPUTS_FD: unpack the tree below WORK_FD, write the state, check a mounted state, make the artefacts. "input_changed"
- * (77) on another digest; whatever cannot be placed is told as it is. */
-int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts, struct sbx_error *err);
+/* Take every input out of INPUTS_FD: unpack the tree below WORK_FD, write the state, check a mounted state, make the
+ * artefacts. "input_changed" (77) on another digest; whatever cannot be placed is told as it is. */
+int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts,
+		      struct sbx_error *err);
 
 /* NULL when there is none. */
 const struct artifact *entry_artifact(const struct artifacts *artifacts, const char *name);
 
 /* Copy FD, at most MAX bytes, into a new sealed artefact NAME. "too_large" (65) past that. */
-const struct artifact *entry_add_artifact(struct artifacts *artifacts, const char *name, int fd, uint64_t max, struct sbx_error *err);
+const struct artifact *entry_add_artifact(struct artifacts *artifacts, const char *name, int fd, uint64_t max,
+					  struct sbx_error *err);
 
 /* 1 when a state is not what it was at the start (or gone), 0 when there is none or it is. */
 int entry_state_changed(const struct steps *table, int work_fd);
 
-/* The credential files, from the bytes of sbx-cred (u32 index, u32 length, bytes; …): written before a step that may have them, removed after. */
+/* The credential files, from the bytes of sbx-cred (u32 index, u32 length, bytes; …): written before a step that may
+ * have them, removed after. */
 int entry_write_credentials(const struct secret *credentials, struct sbx_error *err);
 void entry_remove_credentials(void);
 

@@ -1,5 +1,5 @@
-/* Running one step. Its output travels on pipes of its own, so it cannot write a frame; when its first process has ended, everything else is
- * killed before its products are looked at, so nothing can change them under our hands. */
+/* Running one step. Its output travels on pipes of its own, so it cannot write a frame; when its first process has
+ * ended, everything else is killed before its products are looked at, so nothing can change them under our hands. */
 #include "entry_step.h"
 
 #include <errno.h>
@@ -66,13 +66,14 @@ static int copy_output(struct running *r, enum stream stream, struct sbx_error *
 	size_t kept = (uint64_t)n < room ? (size_t)n : (size_t)room;
 	end->sent += kept;
 	end->dropped += (uint64_t)n - kept;
-	if (kept > 0 && frame_write(r->run->frames_fd, r->run->nonce, stream == STREAM_OUT ? FRAME_OUT : FRAME_ERR, r->number, block,
-				    kept, err) < 0)
+	if (kept > 0 && frame_write(r->run->frames_fd, r->run->nonce, stream == STREAM_OUT ? FRAME_OUT : FRAME_ERR,
+				    r->number, block, kept, err) < 0)
 		return -1;
 	return 1;
 }
 
-/* Everybody who could write is dead; but a descriptor in flight in a socket keeps a pipe open, so its end is not waited for. */
+/* Everybody who could write is dead; but a descriptor in flight in a socket keeps a pipe open, so its end is not waited
+ * for. */
 static int drain(struct running *r, struct sbx_error *err)
 {
 	for (int stream = 0; stream < STREAMS; stream++) {
@@ -109,8 +110,8 @@ static void reap_ended(struct running *r)
 		note_end(r, pid, status);
 }
 
-/* Kill everything else in the sandbox and wait until it is gone; the driver's deadline stands over it. A fork that is under way fails, since
- * its process has a signal pending, so this ends. */
+/* Kill everything else in the sandbox and wait until it is gone; the driver's deadline stands over it. A fork that is
+ * under way fails, since its process has a signal pending, so this ends. */
 static void be_alone(struct running *r)
 {
 	int nobody = 0;
@@ -218,7 +219,8 @@ static int start_program(struct running *r, const struct step *step, struct sbx_
 			return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot make a pipe");
 		fcntl(ends[stream][0], F_SETFL, O_NONBLOCK);
 		r->streams[stream].fd = ends[stream][0];
-		c.fds[c.fd_count++] = (struct spawn_fd){stream == STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ends[stream][1]};
+		c.fds[c.fd_count++] =
+			(struct spawn_fd){stream == STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ends[stream][1]};
 	}
 	struct spawn what = {.path = step->program, .argv = c.argv, .envp = r->run->envp, .flags = SPAWN_GROUP};
 	int result = build_command(r, step, &c);
@@ -280,12 +282,14 @@ static int take_products(struct running *r, const struct step *step, struct sbx_
 		const struct produce *produce = &step->produces[i];
 		struct sbx_error why = SBX_ERROR_INIT;
 		/* No symlink on the way: it could name what the step may not show, or what a later step changes. */
-		auto_fd fd = io_open_beneath(r->run->cwd_fd, produce->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
+		auto_fd fd = io_open_beneath(r->run->cwd_fd, produce->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
+					     RESOLVE_NO_SYMLINKS);
 		const struct artifact *artifact = NULL;
 		r->artifact = produce->name;
 		r->failed = look_at_product(fd, r->run->table->artifact_max);
 		if (r->failed == NULL) {
-			artifact = entry_add_artifact(&r->run->artifacts, produce->name, fd, r->run->table->artifact_max, &why);
+			artifact = entry_add_artifact(&r->run->artifacts, produce->name, fd,
+						      r->run->table->artifact_max, &why);
 			r->failed = artifact == NULL ? "artifact_too_large" : NULL;
 		}
 		if (artifact != NULL && announce(r, artifact, err) < 0)
@@ -309,12 +313,15 @@ static int report_exit(struct running *r, struct sbx_error *err)
 	int signalled = WIFSIGNALED(r->status);
 
 	if (buf_add_str(&json, "{", err) < 0 ||
-	    json_out_member_int(&json, signalled ? "signal" : "exit", signalled ? WTERMSIG(r->status) : WEXITSTATUS(r->status), err) < 0 ||
+	    json_out_member_int(&json, signalled ? "signal" : "exit",
+				signalled ? WTERMSIG(r->status) : WEXITSTATUS(r->status), err) < 0 ||
 	    json_out_member_int(&json, "took_ms", clock_mono_ms() - r->started, err) < 0 ||
 	    json_out_member_int(&json, "out_dropped", (int64_t)r->streams[STREAM_OUT].dropped, err) < 0 ||
 	    json_out_member_int(&json, "err_dropped", (int64_t)r->streams[STREAM_ERR].dropped, err) < 0 ||
-	    put_flag(&json, "stopped", r->run->stopped, err) < 0 || json_out_member(&json, "failed", r->failed, err) < 0 ||
-	    (r->failed != NULL && json_out_member(&json, "artifact", r->artifact, err) < 0) || buf_add_str(&json, "}", err) < 0)
+	    put_flag(&json, "stopped", r->run->stopped, err) < 0 ||
+	    json_out_member(&json, "failed", r->failed, err) < 0 ||
+	    (r->failed != NULL && json_out_member(&json, "artifact", r->artifact, err) < 0) ||
+	    buf_add_str(&json, "}", err) < 0)
 		return -1;
 	return frame_write(r->run->frames_fd, r->run->nonce, FRAME_EXIT, r->number, json.data, json.len, err);
 }
@@ -337,7 +344,8 @@ static int run_program(struct running *r, const struct step *step, struct sbx_er
 	struct sbx_error why = SBX_ERROR_INIT;
 	int with_credentials = (step->flags & STEP_CREDENTIALS) && r->run->credentials != NULL;
 
-	if ((with_credentials && entry_write_credentials(r->run->credentials, &why) < 0) || start_program(r, step, &why) < 0) {
+	if ((with_credentials && entry_write_credentials(r->run->credentials, &why) < 0) ||
+	    start_program(r, step, &why) < 0) {
 		entry_remove_credentials();
 		return report_not_started(r, &why, err);
 	}
@@ -352,9 +360,13 @@ static int run_program(struct running *r, const struct step *step, struct sbx_er
 	return report_exit(r, err);
 }
 
-int entry_step(struct entry_run *run, unsigned number, const struct step *step, enum step_outcome *outcome, struct sbx_error *err)
+int entry_step(struct entry_run *run, unsigned number, const struct step *step, enum step_outcome *outcome,
+	       struct sbx_error *err)
 {
-	struct running r = {.run = run, .number = number, .kill_at = -1, .started = clock_mono_ms(),
+	struct running r = {.run = run,
+			    .number = number,
+			    .kill_at = -1,
+			    .started = clock_mono_ms(),
 			    .streams = {[STREAM_OUT] = {.fd = -1}, [STREAM_ERR] = {.fd = -1}}};
 
 	int result = frame_write(run->frames_fd, run->nonce, FRAME_STEP, number, NULL, 0, err);

@@ -23,9 +23,10 @@ enum step_outcome {
 	STEP_FAILED, /* told in its exit frame: the sequence ends */
 };
 
-/* Run STEP as number NUMBER (from 1). The calling process must be the first of its pid namespace: it kills all others there. -1 when the
- * frames cannot be written any more. */
-int entry_step(struct entry_run *run, unsigned number, const struct step *step, enum step_outcome *outcome, struct sbx_error *err);
+/* Run STEP as number NUMBER (from 1). The calling process must be the first of its pid namespace: it kills all others
+ * there. -1 when the frames cannot be written any more. */
+int entry_step(struct entry_run *run, unsigned number, const struct step *step, enum step_outcome *outcome,
+	       struct sbx_error *err);
 
 /* 1 when a stop was asked for; does not wait. */
 int entry_stop_wanted(struct entry_run *run);

@@ -9,9 +9,9 @@
 #include "io.h"
 
 static const char *const type_names[] = {
-	[FRAME_HELLO] = "hello",       [FRAME_REFUSED] = "refused", [FRAME_STEP] = "step", [FRAME_OUT] = "out",
-	[FRAME_ERR] = "err",	       [FRAME_ARTIFACT] = "artifact", [FRAME_DATA] = "data", [FRAME_EXIT] = "exit",
-	[FRAME_END] = "end",	       [FRAME_EVENT] = "event",
+	[FRAME_HELLO] = "hello", [FRAME_REFUSED] = "refused",	[FRAME_STEP] = "step", [FRAME_OUT] = "out",
+	[FRAME_ERR] = "err",	 [FRAME_ARTIFACT] = "artifact", [FRAME_DATA] = "data", [FRAME_EXIT] = "exit",
+	[FRAME_END] = "end",	 [FRAME_EVENT] = "event",
 };
 
 static const char event_nonce[] = "00000000000000000000000000000000";
@@ -19,8 +19,8 @@ static const char header_start[] = "sbx-frame ";
 
 enum {
 	NONCE_LEN = FRAME_NONCE_SIZE - 1,
-	HEADER_MAX = 96,	/* "sbx-frame ", nonce, the longest type, two numbers, spaces and the line feed */
-	STEP_MAX = 100000,	/* far above any table's */
+	HEADER_MAX = 96,	     /* "sbx-frame ", nonce, the longest type, two numbers, spaces and the line feed */
+	STEP_MAX = 100000,	     /* far above any table's */
 	PENDING_MAX = 4 * FRAME_MAX, /* a frame and what one read brings behind it, with room */
 };
 
@@ -31,7 +31,8 @@ int frame_write(int fd, const char *nonce, enum frame_type type, unsigned step, 
 
 	if (len > FRAME_MAX)
 		return sbx_fail(err, SBX_BUG, "bug", "a frame of %zu bytes", len);
-	int header_len = snprintf(header, sizeof header, "%s%s %s %u %zu\n", header_start, nonce, type_names[type], step, len);
+	int header_len =
+		snprintf(header, sizeof header, "%s%s %s %u %zu\n", header_start, nonce, type_names[type], step, len);
 	struct iovec parts[3] = {
 		{.iov_base = header, .iov_len = (size_t)header_len},
 		{.iov_base = (void *)payload, .iov_len = len},
@@ -53,7 +54,8 @@ int frame_write(int fd, const char *nonce, enum frame_type type, unsigned step, 
 	return 0;
 }
 
-int frame_put(struct buf *b, const char *nonce, enum frame_type type, unsigned step, const void *payload, size_t len, struct sbx_error *err)
+int frame_put(struct buf *b, const char *nonce, enum frame_type type, unsigned step, const void *payload, size_t len,
+	      struct sbx_error *err)
 {
 	if (len > FRAME_MAX)
 		return sbx_fail(err, SBX_BUG, "bug", "a frame of %zu bytes", len);
@@ -133,7 +135,8 @@ static int parse_header(struct frame_reader *r, char *header, struct frame *fram
 	if (strncmp(header, header_start, strlen(header_start)) != 0 || header[header_len - 1] == ' ')
 		return bad(err, "start");
 	char *at = header + strlen(header_start);
-	const char *nonce = next_word(&at), *type = next_word(&at), *step_word = next_word(&at), *len_word = next_word(&at);
+	const char *nonce = next_word(&at), *type = next_word(&at), *step_word = next_word(&at),
+		   *len_word = next_word(&at);
 	if (nonce == NULL || !is_nonce(nonce) || *at != '\0')
 		return bad(err, "header");
 	if (type == NULL || parse_type(type, &frame->type) < 0)

@@ -1,9 +1,10 @@
-/* What sbx-entry says on its stdout, and a driver copies: frames with a text header, so that they survive a log that keeps lines.
+/* What sbx-entry says on its stdout, and a driver copies: frames with a text header, so that they survive a log that
+ * keeps lines.
  *
  *     sbx-frame NONCE TYPE STEP LENGTH\n  followed by LENGTH bytes and \n
  *
- * NONCE is 32 hex digits that sbx-entry makes itself: a step, whose output travels on pipes of its own, can neither write to this
- * stream nor know it. Payloads are at most FRAME_MAX bytes; whatever is larger is sent in pieces. */
+ * NONCE is 32 hex digits that sbx-entry makes itself: a step, whose output travels on pipes of its own, can neither
+ * write to this stream nor know it. Payloads are at most FRAME_MAX bytes; whatever is larger is sent in pieces. */
 #ifndef SBX_FRAME_H
 #define SBX_FRAME_H
 
@@ -22,11 +23,15 @@ enum frame_type {
 	FRAME_ERR,	/* bytes of its stderr */
 	FRAME_ARTIFACT, /* {"name":…,"sha256":…,"size":N}; its bytes follow in FRAME_DATA until SIZE is reached */
 	FRAME_DATA,
-	FRAME_EXIT,  /* step STEP ended: {"exit":N} or {"signal":N}, "took_ms", "out_dropped" and "err_dropped" (bytes past the cap);
-		      * "stopped":true when it was asked to; "failed":CODE and "artifact":NAME when a product could not be taken
-		      * ("artifact_missing", "artifact_unsafe", "artifact_too_large"), "failed":"cannot_start" (then exit is 127) */
-	FRAME_END,   /* last: {"state_changed":BOOL, "stopped":BOOL}; a step that did not end with 0, or failed, was the last one */
-	FRAME_EVENT, /* of the driver itself: {"event":"deadline"|"stopped"|"cannot_isolate"|"killed", "message":…, "hint":…}; NONCE is 32 zeros */
+	FRAME_EXIT,  /* step STEP ended: {"exit":N} or {"signal":N}, "took_ms", "out_dropped" and "err_dropped" (bytes
+		      * past the cap);  "stopped":true when it was asked to; "failed":CODE and "artifact":NAME when a
+		      * product could not be taken
+		      * ("artifact_missing", "artifact_unsafe", "artifact_too_large"), "failed":"cannot_start" (then exit
+		      * is 127) */
+	FRAME_END,   /* last: {"state_changed":BOOL, "stopped":BOOL}; a step that did not end with 0, or failed, was the
+			last one */
+	FRAME_EVENT, /* of the driver itself: {"event":"deadline"|"stopped"|"cannot_isolate"|"killed", "message":…,
+			"hint":…}; NONCE is 32 zeros */
 };
 
 /* Write one frame whole. */
@@ -54,8 +59,8 @@ void frame_reader_clear(struct frame_reader *r);
 #define auto_frame_reader __attribute__((cleanup(frame_reader_clear))) struct frame_reader
 /* Hand bytes over as they come. */
 int frame_feed(struct frame_reader *r, const void *bytes, size_t len, struct sbx_error *err);
-/* 1: *FRAME is the next whole one; 0: more bytes are needed; -1: "bad_frame" (76): malformed, another nonce than the hello's (but
- * FRAME_EVENT), a type before hello, a second hello. */
+/* 1: *FRAME is the next whole one; 0: more bytes are needed; -1: "bad_frame" (76): malformed, another nonce than the
+ * hello's (but FRAME_EVENT), a type before hello, a second hello. */
 int frame_next(struct frame_reader *r, struct frame *frame, struct sbx_error *err);
 /* Bytes that wait for the rest of a frame (0: the stream may end here). */
 size_t frame_pending(const struct frame_reader *r);

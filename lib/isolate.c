@@ -19,11 +19,13 @@
 #include "isolate_sys.h"
 #include "steps.h"
 
-static const uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+static const uint64_t namespaces =
+	CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
 
 enum { FD_SAFE = 64 /* sources are moved above this before the numbers below 32 are given out */ };
 
-/* Who the sandbox's user is on the host, and who writes the maps: a plain user can map itself; root maps ISOLATE_OUTER_ID. */
+/* Who the sandbox's user is on the host, and who writes the maps: a plain user can map itself; root maps
+ * ISOLATE_OUTER_ID. */
 struct identity {
 	uid_t uid;
 	gid_t gid;
@@ -82,7 +84,8 @@ static int take_identity(struct identity *who, struct isolate_failure *f)
 	char byte;
 
 	if (!who->by_root) {
-		/* A process that is not dumpable may not write its own maps. */
+		/* A process that is not dumpable may not write its own maps. For this moment other processes of the
+		 * same account could look into it; they could look into the caller's files as well. */
 		if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || write_maps("/proc/self", who, f) < 0)
 			return isolate_fail(f, "dumpable", NULL);
 		return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
@@ -188,7 +191,8 @@ static int own_state(const struct isolate *what, const struct identity *who, str
 	return fchown(fd, who->uid, who->gid) == 0 ? 0 : isolate_fail(f, "state file", what->state.source);
 }
 
-/* Root writes the maps for the child, and is root no longer: what the driver does from here on, it does with output of a sandbox. */
+/* Root writes the maps for the child, and is root no longer: what the driver does from here on, it does with output of
+ * a sandbox. */
 static int introduce(const struct isolated *out, struct identity *who, struct isolate_failure *f)
 {
 	char dir[32];

@@ -1,5 +1,6 @@
-/* A sandbox made of namespaces: a child that sees only what is listed, holds no right, and is the first process of its own world. It is
- * complete before sbx-entry runs its first instruction, or it does not run at all. Needs Linux 5.12 and no privilege. */
+/* A sandbox made of namespaces: a child that sees only what is listed, holds no right, and is the first process of its
+ * own world. It is complete before sbx-entry runs its first instruction, or it does not run at all. Needs Linux 5.12
+ * and no privilege. */
 #ifndef SBX_ISOLATE_H
 #define SBX_ISOLATE_H
 
@@ -9,7 +10,8 @@
 
 #define ISOLATE_MAX_BINDS 64
 #define ISOLATE_MAX_FDS 8
-/* Who the processes are inside; and outside when root starts them, so that they are nobody and their number can be limited. */
+/* Who the processes are inside; and outside when root starts them, so that they are nobody and their number can be
+ * limited. */
 #define ISOLATE_INNER_ID 1000u
 #define ISOLATE_OUTER_ID 65534u
 
@@ -19,11 +21,11 @@ struct isolate_bind {
 };
 
 struct isolate {
-	const char *entry;	 /* host's path of sbx-entry; seen as SANDBOX_ENTRY */
-	const char *const *argv; /* of sbx-entry; NULL at the end */
+	const char *entry;		  /* host's path of sbx-entry; seen as SANDBOX_ENTRY */
+	const char *const *argv;	  /* of sbx-entry; NULL at the end */
 	const struct isolate_bind *binds; /* read-only, nosuid, nodev */
 	size_t bind_count;
-	struct isolate_bind state;    /* one regular file, writable, below SANDBOX_WORK; source NULL: none */
+	struct isolate_bind state;  /* one regular file, writable, below SANDBOX_WORK; source NULL: none */
 	const struct spawn_fd *fds; /* everything it has beside /dev/null as stdin; numbers below 32 */
 	size_t fd_count;
 	int life_fd; /* read end of a pipe whose writer is the caller alone: closed means that the caller has died */
@@ -42,11 +44,14 @@ struct isolated {
 	struct child child; /* killed with all its processes by spawn_kill, and by the death of the caller */
 	struct isolate_failure *failure; /* shared with it */
 };
-#define ISOLATED_NONE {.child = CHILD_NONE}
+#define ISOLATED_NONE                                                                                                  \
+	{                                                                                                              \
+		.child = CHILD_NONE                                                                                    \
+	}
 
-/* Start it. Called by root, the caller gives up root for ISOLATE_OUTER_ID on the way, for good, and the state file belongs to that user
- * afterwards. -1 with "cannot_isolate" (69) naming the step and the remedy when it fails before the child runs; what fails in the child is
- * told by isolate_why, once it has ended. */
+/* Start it. Called by root, the caller gives up root for ISOLATE_OUTER_ID on the way, for good, and the state file
+ * belongs to that user afterwards. -1 with "cannot_isolate" (69) naming the step and the remedy when it fails before
+ * the child runs; what fails in the child is told by isolate_why, once it has ended. */
 int isolate_start(const struct isolate *what, struct isolated *out, struct sbx_error *err);
 
 /* -1 with "cannot_isolate" (69) if the set-up failed in the child, which has ended; else 0. */

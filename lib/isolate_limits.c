@@ -55,7 +55,13 @@ int isolate_privileges(struct isolate_failure *f)
 }
 
 /* linux/landlock.h of a build machine may be older than the kernel it runs on; numbers of its documentation. */
-enum { LANDLOCK_ABI_REFER = 2, LANDLOCK_ABI_TRUNCATE = 3, LANDLOCK_ABI_NET = 4, LANDLOCK_ABI_SCOPE = 6, LANDLOCK_ABI_KNOWN = 7 };
+enum {
+	LANDLOCK_ABI_REFER = 2,
+	LANDLOCK_ABI_TRUNCATE = 3,
+	LANDLOCK_ABI_NET = 4,
+	LANDLOCK_ABI_SCOPE = 6,
+	LANDLOCK_ABI_KNOWN = 7
+};
 static const uint64_t access_v1 = (1u << 13) - 1, access_refer = 1u << 13, access_truncate = 1u << 14;
 static const uint64_t net_bind_connect = 3, scope_abstract_and_signal = 3;
 
@@ -82,11 +88,14 @@ int isolate_landlock(const struct isolate *what, struct isolate_failure *f)
 	if (abi > LANDLOCK_ABI_KNOWN)
 		abi = LANDLOCK_ABI_KNOWN;
 	struct ruleset handled = {
-		.fs = access_v1 | (abi >= LANDLOCK_ABI_REFER ? access_refer : 0) | (abi >= LANDLOCK_ABI_TRUNCATE ? access_truncate : 0),
+		.fs = access_v1 | (abi >= LANDLOCK_ABI_REFER ? access_refer : 0) |
+		      (abi >= LANDLOCK_ABI_TRUNCATE ? access_truncate : 0),
 		.net = abi >= LANDLOCK_ABI_NET ? net_bind_connect : 0,
 		.scoped = abi >= LANDLOCK_ABI_SCOPE ? scope_abstract_and_signal : 0,
 	};
-	size_t size = abi >= LANDLOCK_ABI_SCOPE ? 24 : abi >= LANDLOCK_ABI_NET ? 16 : 8; /* the kernel's own, by level */
+	size_t size = abi >= LANDLOCK_ABI_SCOPE ? 24
+		      : abi >= LANDLOCK_ABI_NET ? 16
+						: 8; /* the kernel's own, by level */
 	uint64_t read = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 	uint64_t write = handled.fs & ~(uint64_t)(LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK);
 	uint64_t put = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | (handled.fs & access_truncate);
@@ -95,7 +104,8 @@ int isolate_landlock(const struct isolate *what, struct isolate_failure *f)
 	if (rules < 0)
 		return isolate_fail(f, "Landlock", NULL);
 	if (allow(rules, "/", read) < 0 || allow(rules, SANDBOX_WORK, write) < 0 || allow(rules, "/tmp", write) < 0 ||
-	    allow(rules, "/dev/null", put) < 0 || allow(rules, "/dev/zero", put) < 0 || allow(rules, "/dev/full", put) < 0 ||
+	    allow(rules, "/dev/null", put) < 0 || allow(rules, "/dev/zero", put) < 0 ||
+	    allow(rules, "/dev/full", put) < 0 ||
 	    ((what->flags & ISOLATE_CREDENTIALS) && allow(rules, SANDBOX_CREDENTIALS, write) < 0))
 		return isolate_fail(f, "Landlock", NULL);
 	if (syscall(SYS_landlock_restrict_self, rules, 0u) < 0)

@@ -18,8 +18,13 @@
 
 static const char *const devices[ISOLATE_DEVICES] = {"null", "zero", "full", "random", "urandom"};
 
-enum { INODES_WORK = 65536 /* three times the largest tree */, INODES_TMP = 16384, INODES_ROOT = 4096, INODES_CREDENTIALS = 32 };
-static const uint64_t root_bytes = 1 << 20;	       /* directories and mount points alone */
+enum {
+	INODES_WORK = 65536 /* three times the largest tree */,
+	INODES_TMP = 16384,
+	INODES_ROOT = 4096,
+	INODES_CREDENTIALS = 32
+};
+static const uint64_t root_bytes = 1 << 20;	   /* directories and mount points alone */
 static const uint64_t credentials_bytes = 1 << 20; /* LIMIT_CREDENTIALS secrets of LIMIT_SECRET bytes */
 
 static const unsigned locked_down = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
@@ -82,7 +87,8 @@ int isolate_mounts_take(const struct isolate *what, struct isolate_trees *trees,
 	return 0;
 }
 
-static int new_tmpfs(uint64_t bytes, unsigned inodes, const char *mode, unsigned attributes, const char *name, struct isolate_failure *f)
+static int new_tmpfs(uint64_t bytes, unsigned inodes, const char *mode, unsigned attributes, const char *name,
+		     struct isolate_failure *f)
 {
 	char size[24], count[16];
 	auto_fd fs = sys_fsopen("tmpfs");
@@ -101,8 +107,8 @@ static int new_proc(struct isolate_failure *f)
 	auto_fd fs = sys_fsopen("proc");
 
 	/* Processes alone (no /proc/sys, /proc/keys, …), and none that a step may not trace: not sbx-entry. */
-	if (fs < 0 || sys_fsconfig_string(fs, "subset", "pid") < 0 || sys_fsconfig_string(fs, "hidepid", "invisible") < 0 ||
-	    sys_fsconfig_create(fs) < 0)
+	if (fs < 0 || sys_fsconfig_string(fs, "subset", "pid") < 0 ||
+	    sys_fsconfig_string(fs, "hidepid", "invisible") < 0 || sys_fsconfig_create(fs) < 0)
 		return isolate_fail(f, "mount /proc", NULL);
 	int mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return mount >= 0 ? mount : isolate_fail(f, "mount /proc", NULL);
@@ -110,8 +116,8 @@ static int new_proc(struct isolate_failure *f)
 
 enum target_kind { TARGET_DIR, TARGET_FILE };
 
-/* Open the place PATH ("/a/b") below ROOT for a mount, making what is missing. Component by component and without symlinks: one that came in
- * with an earlier mount would lead to the host, whose tree still is our root. */
+/* Open the place PATH ("/a/b") below ROOT for a mount, making what is missing. Component by component and without
+ * symlinks: one that came in with an earlier mount would lead to the host, whose tree still is our root. */
 static int open_target(int root, const char *path, enum target_kind kind, struct isolate_failure *f)
 {
 	auto_fd at = -1;
@@ -171,8 +177,8 @@ static int attach_bind(int root, int *tree, const char *path, struct isolate_fai
 	return attach(root, tree, path, S_ISDIR(st.st_mode) ? TARGET_DIR : TARGET_FILE, f);
 }
 
-static int attach_tmpfs(int root, uint64_t bytes, unsigned inodes, const char *mode, unsigned attributes, const char *path,
-			struct isolate_failure *f)
+static int attach_tmpfs(int root, uint64_t bytes, unsigned inodes, const char *mode, unsigned attributes,
+			const char *path, struct isolate_failure *f)
 {
 	auto_fd mount = new_tmpfs(bytes, inodes, mode, attributes, path, f);
 
@@ -211,7 +217,8 @@ static int build_ours(int root, const struct isolate *what, struct isolate_trees
 	    attach_tmpfs(root, what->work_bytes, INODES_TMP, "1777", locked_down, "/tmp", f) < 0)
 		return -1;
 	if ((what->flags & ISOLATE_CREDENTIALS) &&
-	    attach_tmpfs(root, credentials_bytes, INODES_CREDENTIALS, "0700", locked_down | MOUNT_ATTR_NOEXEC, SANDBOX_CREDENTIALS, f) < 0)
+	    attach_tmpfs(root, credentials_bytes, INODES_CREDENTIALS, "0700", locked_down | MOUNT_ATTR_NOEXEC,
+			 SANDBOX_CREDENTIALS, f) < 0)
 		return -1;
 	return attach(root, &trees->entry, SANDBOX_ENTRY, TARGET_FILE, f);
 }
@@ -234,8 +241,8 @@ int isolate_mounts_build(const struct isolate *what, struct isolate_trees *trees
 	auto_fd root = new_tmpfs(root_bytes, INODES_ROOT, "0755", locked_down, "/", f);
 	if (root < 0)
 		return -1;
-	/* On top of the old root, where every system has a place. Its mounts propagate nowhere: a mount namespace of a new user namespace
-	 * gets copies that are private or slaves. */
+	/* On top of the old root, where every system has a place. Its mounts propagate nowhere: a mount namespace of a
+	 * new user namespace gets copies that are private or slaves. */
 	if (syscall(SYS_move_mount, root, "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return isolate_fail(f, "move_mount", "/");
 	if (build_ours(root, what, trees, f) < 0)

@@ -28,7 +28,8 @@ static int apparmor(struct sbx_error *err)
 
 	own[n > 0 ? n : 0] = '\0';
 	return sbx_hint(err,
-			"as root write /etc/apparmor.d/sbx-run-local with the two lines \"abi <abi/4.0>,\" and \"profile sbx-run-local %s "
+			"as root write /etc/apparmor.d/sbx-run-local with the two lines \"abi <abi/4.0>,\" and "
+			"\"profile sbx-run-local %s "
 			"flags=(unconfined) { userns, }\" and run apparmor_parser -r /etc/apparmor.d/sbx-run-local",
 			own);
 }
@@ -36,20 +37,23 @@ static int apparmor(struct sbx_error *err)
 int isolate_remedy(const struct isolate_failure *f, struct sbx_error *err)
 {
 	errno = f->error;
-	sbx_fail_errno(err, SBX_UNAVAILABLE, "cannot_isolate", "no sandbox can be made here: \"%s\"%s%s failed", f->step,
-		       f->what[0] != '\0' ? " for " : "", f->what);
+	sbx_fail_errno(err, SBX_UNAVAILABLE, "cannot_isolate", "no sandbox can be made here: \"%s\"%s%s failed",
+		       f->step, f->what[0] != '\0' ? " for " : "", f->what);
 	if (f->what[0] == '/' && (f->error == ENOENT || f->error == ENOTDIR || f->error == ELOOP))
 		return sbx_hint(err, "%s must be there for the mounts that the policy lists", f->what);
 	if (f->error == ENOSYS)
 		return sbx_hint(err, "Linux 5.12 or newer is needed");
 	if (setting("/proc/sys/user/max_user_namespaces") == 0 || f->error == ENOSPC)
-		return sbx_hint(err, "user namespaces are switched off or used up: sysctl -w user.max_user_namespaces=10000");
+		return sbx_hint(
+			err, "user namespaces are switched off or used up: sysctl -w user.max_user_namespaces=10000");
 	if (setting("/proc/sys/kernel/unprivileged_userns_clone") == 0)
-		return sbx_hint(err, "user namespaces are for root alone here: sysctl -w kernel.unprivileged_userns_clone=1");
+		return sbx_hint(
+			err, "user namespaces are for root alone here: sysctl -w kernel.unprivileged_userns_clone=1");
 	if (setting("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") > 0)
 		return apparmor(err);
 	if (strcmp(f->step, "mount /proc") == 0)
-		return sbx_hint(err, "this container hides parts of /proc; give it an unmasked one (docker: --security-opt systempaths=unconfined)");
+		return sbx_hint(err, "this container hides parts of /proc; give it an unmasked one (docker: "
+				     "--security-opt systempaths=unconfined)");
 	if (f->error == EPERM || f->error == EACCES)
 		return sbx_hint(err, "in a container, its seccomp profile must allow clone3, mount and pivot_root");
 	return -1;

@@ -5,7 +5,8 @@
 #include "error.h"
 #include "isolate_sys.h"
 
-/* Fill ERR with "cannot_isolate" (69): the failing step, and the remedy as far as the kernel's settings tell it. Returns -1. */
+/* Fill ERR with "cannot_isolate" (69): the failing step, and the remedy as far as the kernel's settings tell it.
+ * Returns -1. */
 int isolate_remedy(const struct isolate_failure *f, struct sbx_error *err);
 
 #endif

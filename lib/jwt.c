@@ -33,7 +33,8 @@ static void encode(const unsigned char *in, size_t n, char *out)
 {
 	for (size_t i = 0; i < n; i += 3) {
 		size_t left = n - i;
-		uint32_t v = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0u);
+		uint32_t v =
+			(uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0u);
 		*out++ = alphabet[v >> 18 & 63];
 		*out++ = alphabet[v >> 12 & 63];
 		if (left > 1)
@@ -95,7 +96,8 @@ int jwt_key_derive(struct jwt_key *key, struct sbx_error *err)
 	if (key->seed.len != JWT_SEED_SIZE)
 		return sbx_fail(err, SBX_CONFIG, "bad_key", "the signing key has not %d bytes", JWT_SEED_SIZE);
 	EVP_PKEY *pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed.data, key->seed.len);
-	int made = pkey != NULL && EVP_PKEY_get_raw_public_key(pkey, key->public, &len) == 1 && len == sizeof key->public;
+	int made =
+		pkey != NULL && EVP_PKEY_get_raw_public_key(pkey, key->public, &len) == 1 && len == sizeof key->public;
 	EVP_PKEY_free(pkey);
 	if (!made)
 		return sbx_fail(err, SBX_CONFIG, "bad_key", "the signing key cannot be used");
@@ -132,7 +134,8 @@ static int make_seed(int dirfd, struct sbx_error *err)
 	if (secret_alloc(&seed, JWT_SEED_SIZE, err) < 0)
 		return -1;
 	io_random(seed.data, JWT_SEED_SIZE);
-	if (io_create_file(dirfd, key_file, seed.data, JWT_SEED_SIZE, &failed) == 0 || strcmp(failed.code, "exists") == 0)
+	if (io_create_file(dirfd, key_file, seed.data, JWT_SEED_SIZE, &failed) == 0 ||
+	    strcmp(failed.code, "exists") == 0)
 		return 0;
 	*err = failed;
 	return sbx_wrap(err, "the signing key");
@@ -251,8 +254,8 @@ static int is_text(jv object, const char *key, const char *expected)
 	return text != NULL && strcmp(text, expected) == 0;
 }
 
-/* "alg" decides nothing here: there is one algorithm. A header that wants another, or anything that we do not know ("crit", "jwk", "jku"),
- * is refused before the signature is looked at. */
+/* "alg" decides nothing here: there is one algorithm. A header that wants another, or anything that we do not know
+ * ("crit", "jwk", "jku"), is refused before the signature is looked at. */
 static int check_header(const struct jwt_key *key, const struct part *part, struct sbx_error *err)
 {
 	static const char *const known[] = {"alg", "kid", "typ", NULL};
@@ -274,7 +277,8 @@ static int check_header(const struct jwt_key *key, const struct part *part, stru
 	return 0;
 }
 
-static int check_signature(const struct jwt_key *key, const struct secret *token, const struct part *part, struct sbx_error *err)
+static int check_signature(const struct jwt_key *key, const struct secret *token, const struct part *part,
+			   struct sbx_error *err)
 {
 	auto_secret signature = SECRET_INIT;
 

@@ -1,5 +1,6 @@
-/* JSON Web Tokens with an Ed25519 key: signed and verified as RFC 7515 (compact serialization), RFC 7519 and RFC 8037 say, and
- * nothing else of those: one algorithm, one key, no header but alg, kid and typ. A token stands in struct secret alone. */
+/* JSON Web Tokens with an Ed25519 key: signed and verified as RFC 7515 (compact serialization), RFC 7519 and RFC 8037
+ * say, and nothing else of those: one algorithm, one key, no header but alg, kid and typ. A token stands in struct
+ * secret alone. */
 #ifndef SBX_JWT_H
 #define SBX_JWT_H
 
@@ -8,19 +9,23 @@
 #include "json.h"
 #include "secret.h"
 
-#define JWT_SEED_SIZE 32   /* private key, RFC 8032 section 5.1.5 */
+#define JWT_SEED_SIZE 32 /* private key, RFC 8032 section 5.1.5 */
 #define JWT_PUBLIC_SIZE 32
-#define JWT_KID_SIZE 44	   /* base64url of a SHA-256, with its NUL */
+#define JWT_KID_SIZE 44 /* base64url of a SHA-256, with its NUL */
 
 struct jwt_key {
 	struct secret seed;
 	unsigned char public[JWT_PUBLIC_SIZE];
 	char kid[JWT_KID_SIZE]; /* thumbprint of the public key, RFC 7638 */
 };
-#define JWT_KEY_INIT {.seed = SECRET_INIT}
+#define JWT_KEY_INIT                                                                                                   \
+	{                                                                                                              \
+		.seed = SECRET_INIT                                                                                    \
+	}
 
-/* Read the key file "key" (32 raw bytes, mode 0600) of directory DIRFD into an empty KEY, making it when it is missing; of two that make it
- * at once, one wins and both use it. Errors: "unsafe_file" (78), "bad_key" (78; not 32 bytes), those of io.h. */
+/* Read the key file "key" (32 raw bytes, mode 0600) of directory DIRFD into an empty KEY, making it when it is missing;
+ * of two that make it at once, one wins and both use it. Errors: "unsafe_file" (78), "bad_key" (78; not 32 bytes),
+ * those of io.h. */
 int jwt_key_open(int dirfd, struct jwt_key *key, struct sbx_error *err);
 /* Fill public and kid from a seed that is in its place. "bad_key" (78). */
 int jwt_key_derive(struct jwt_key *key, struct sbx_error *err);
@@ -30,13 +35,13 @@ void jwt_key_clear(struct jwt_key *key);
 /* Sign the object CLAIMS (borrowed) into an empty TOKEN. */
 int jwt_sign(const struct jwt_key *key, jv claims, struct secret *token, struct sbx_error *err);
 
-/* Verify TOKEN: its form (two dots, base64url without padding or spare bits, nothing behind it), alg EdDSA, typ JWT, kid of KEY, no other header
- * member, the signature; only then are the claims read. *CLAIMS is an object, the caller's. Times are not looked at. Errors, all 77:
- * "token_malformed", "token_algorithm", "token_key", "token_signature". */
+/* Verify TOKEN: its form (two dots, base64url without padding or spare bits, nothing behind it), alg EdDSA, typ JWT,
+ * kid of KEY, no other header member, the signature; only then are the claims read. *CLAIMS is an object, the caller's.
+ * Times are not looked at. Errors, all 77: "token_malformed", "token_algorithm", "token_key", "token_signature". */
 int jwt_verify(const struct jwt_key *key, const struct secret *token, jv *claims, struct sbx_error *err);
 
-/* 1 when CLAIMS are of ISSUER and good at NOW (seconds since the epoch): exp, nbf, iat are there, nbf <= NOW < exp; and jti is a string. No
- * leeway: who signs and who verifies share a clock. */
+/* 1 when CLAIMS are of ISSUER and good at NOW (seconds since the epoch): exp, nbf, iat are there, nbf <= NOW < exp; and
+ * jti is a string. No leeway: who signs and who verifies share a clock. */
 int jwt_is_current(jv claims, const char *issuer, int64_t now);
 
 /* The public key as a JWK Set (RFC 7517 section 5, RFC 8037 section 2); the caller's. */

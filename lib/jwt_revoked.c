@@ -13,7 +13,8 @@
 #include "limits.h"
 #include "state.h"
 
-/* An entry outlives its token by an hour: the clock may be set back, and a mint that hangs may sign later than its lease was written. */
+/* An entry outlives its token by an hour: the clock may be set back, and a mint that hangs may sign later than its
+ * lease was written. */
 static const int64_t kept_longer_s = 60 * 60;
 enum { ENTRY_MAX = 32 };
 

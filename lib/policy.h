@@ -1,6 +1,6 @@
-/* Tools as data (design section 4): policy.yaml and tools/NAME.yaml, the decision about one call, the list of tools, their inline tests.
- * The file format is in sbx-policy(5). Nothing here reads a workspace or the state directory itself: the world comes as callbacks, so that
- * the inline tests decide by the same code against a described one. */
+/* Tools as data (design section 4): policy.yaml and tools/NAME.yaml, the decision about one call, the list of tools,
+ * their inline tests. The file format is in sbx-policy(5). Nothing here reads a workspace or the state directory
+ * itself: the world comes as callbacks, so that the inline tests decide by the same code against a described one. */
 #ifndef SBX_POLICY_H
 #define SBX_POLICY_H
 
@@ -26,8 +26,9 @@ struct policy {
 	jv tools;	 /* object: the tools that were read so far, checked */
 };
 
-/* Read every file of the directory DIR and check policy.yaml. POLICY must be zeroed; it owns its fields afterwards. Every fault is class 78:
- * "policy_invalid" with FILE:LINE and a hint that mends it, "yaml_*", "missing_file", "unsafe_file". */
+/* Read every file of the directory DIR and check policy.yaml. POLICY must be zeroed; it owns its fields afterwards.
+ * Every fault is class 78: "policy_invalid" with FILE:LINE and a hint that mends it, "yaml_*", "missing_file",
+ * "unsafe_file". */
 int policy_load(const char *dir, struct policy *policy, struct sbx_error *err);
 void policy_clear(struct policy *policy);
 #define auto_policy __attribute__((cleanup(policy_clear))) struct policy
@@ -41,7 +42,8 @@ int policy_load_tools(struct policy *policy, struct sbx_error *err);
 struct policy_world {
 	void *context;
 	/* 1 when PATH is a directory of TREE in WORKSPACE, reached without a symlink; 0 if not; -1. */
-	int (*directory)(void *context, const char *workspace, const char *tree, const char *path, struct sbx_error *err);
+	int (*directory)(void *context, const char *workspace, const char *tree, const char *path,
+			 struct sbx_error *err);
 	/* As plan_find. */
 	int (*plan)(void *context, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err);
 	jv workspaces; /* object by name; the key "" when there is one root */
@@ -71,24 +73,27 @@ struct policy_answer {
 void policy_answer_clear(struct policy_answer *answer);
 #define auto_answer __attribute__((cleanup(policy_answer_clear))) struct policy_answer
 
-/* Decide. 0: ANSWER (which must be empty, all zero) holds allow, approve or deny. -1: no decision was possible (class 78, 71, …). */
+/* Decide. 0: ANSWER (which must be empty, all zero) holds allow, approve or deny. -1: no decision was possible (class
+ * 78, 71, …). */
 int policy_decide(struct policy *policy, const struct policy_world *world, const struct policy_question *question,
 		  struct policy_answer *answer, struct sbx_error *err);
 
 /* The answer in words, for people: decision, reasons, exact arguments, mounts, limits, credentials. */
-int policy_explain(const struct policy_question *question, const struct policy_answer *answer, struct buf *out, struct sbx_error *err);
+int policy_explain(const struct policy_question *question, const struct policy_answer *answer, struct buf *out,
+		   struct sbx_error *err);
 
-/* {"tools":[…]}: name, title, description, tier, inputSchema (JSON Schema 2020-12), annotations; by name, without the tools in SKIP (an
- * object with their names as keys). All tools must be loaded. */
+/* {"tools":[…]}: name, title, description, tier, inputSchema (JSON Schema 2020-12), annotations; by name, without the
+ * tools in SKIP (an object with their names as keys). All tools must be loaded. */
 jv policy_list(const struct policy *policy, const struct policy_world *world, jv skip);
 
-/* Run every inline test of every tool; EACH gets one line's worth: PROBLEM is NULL for a test that passed. FAILED gets an object with the
- * names of tools that have a failing test. Loads the tools. */
-int policy_run_tests(struct policy *policy, void (*each)(void *context, const char *tool, int number, const char *problem), void *context,
+/* Run every inline test of every tool; EACH gets one line's worth: PROBLEM is NULL for a test that passed. FAILED gets
+ * an object with the names of tools that have a failing test. Loads the tools. */
+int policy_run_tests(struct policy *policy,
+		     void (*each)(void *context, const char *tool, int number, const char *problem), void *context,
 		     jv *failed, struct sbx_error *err);
 
-/* The names of tools that are not served, from the cache in the state directory; for a new digest of the policy the tests run first, and
- * their outcome is kept in cache/DIGEST/tests. */
+/* The names of tools that are not served, from the cache in the state directory; for a new digest of the policy the
+ * tests run first, and their outcome is kept in cache/DIGEST/tests. */
 int policy_tested(struct policy *policy, const struct state *state, jv *failed, struct sbx_error *err);
 
 #endif

@@ -1,4 +1,5 @@
-/* The decision about one call: parameters, named plan, arguments, rules, tier, effect, in this order; the first refusal stands. */
+/* The decision about one call: parameters, named plan, arguments, rules, tier, effect, in this order; the first refusal
+ * stands. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +25,8 @@ static int deny_unknown_parameter(const struct deciding *d, struct sbx_error *er
 }
 
 /* A value of the type directory must be there, in a workspace that is configured. */
-static int check_directory(const struct deciding *d, const char *name, jv declaration, const char *value, struct sbx_error *err)
+static int check_directory(const struct deciding *d, const char *name, jv declaration, const char *value,
+			   struct sbx_error *err)
 {
 	auto_jv workspace = json_object(d->tool, "workspace");
 	const char *tree = json_str(workspace, "tree");
@@ -33,15 +35,18 @@ static int check_directory(const struct deciding *d, const char *name, jv declar
 
 	param_describe(d->policy->root, declaration, accepted, sizeof accepted);
 	if (!json_has(d->world->workspaces, root)) {
-		sbx_fail(err, SBX_DENIED, "bad_parameter", "the parameter \"%s\" names no workspace that is configured", name);
-		return json_has(d->world->workspaces, "") ? sbx_hint(err, "there is one workspace: write the path alone")
-							  : sbx_hint(err, "there are several workspaces: write NAME:path");
+		sbx_fail(err, SBX_DENIED, "bad_parameter", "the parameter \"%s\" names no workspace that is configured",
+			 name);
+		return json_has(d->world->workspaces, "")
+			       ? sbx_hint(err, "there is one workspace: write the path alone")
+			       : sbx_hint(err, "there are several workspaces: write NAME:path");
 	}
 	int found = d->world->directory(d->world->context, root, tree ? tree : ".", path, err);
 	if (found < 0)
 		return -1;
 	if (found == 0) {
-		sbx_fail(err, SBX_DENIED, "bad_parameter", "the parameter \"%s\" names no directory that can be reached", name);
+		sbx_fail(err, SBX_DENIED, "bad_parameter",
+			 "the parameter \"%s\" names no directory that can be reached", name);
 		return sbx_hint(err, "%s: %s", name, accepted);
 	}
 	return 0;
@@ -55,7 +60,8 @@ static int check_target(const struct deciding *d, const char *name, const char *
 	return sbx_hint(err, "%s: a name under targets: in sbx.yaml", name);
 }
 
-/* The named plan must be sealed, not expired, and made by the one who asks; another's looks like one that is not there. */
+/* The named plan must be sealed, not expired, and made by the one who asks; another's looks like one that is not there.
+ */
 static int find_plan(struct deciding *d, const char *id, struct sbx_error *err)
 {
 	if (d->world->plan(d->world->context, id, &d->seal, d->seal_sha256, err) < 0)
@@ -140,14 +146,16 @@ static int check_workspaces(const struct deciding *d, jv run, struct sbx_error *
 		sbx_fail(err, SBX_CONFIG, "no_workspace", "the tool runs in a workspace that is not configured");
 		return sbx_hint(err, "set workspaces in sbx.yaml, or workspace: {name: …} in the tool's file");
 	}
-	for (int i = jv_object_iter(d->params); jv_object_iter_valid(d->params, i); i = jv_object_iter_next(d->params, i)) {
+	for (int i = jv_object_iter(d->params); jv_object_iter_valid(d->params, i);
+	     i = jv_object_iter_next(d->params, i)) {
 		auto_jv key = jv_object_iter_key(d->params, i), value = jv_object_iter_value(d->params, i);
 		auto_jv declaration = json_object(d->declarations, json_text(key));
 		if (param_type(declaration) != PARAM_DIRECTORY)
 			continue;
 		param_directory(json_text(value), other, sizeof other);
 		if (strcmp(other, name) != 0)
-			return sbx_fail(err, SBX_DENIED, "bad_parameter", "the directories of one call must lie in one workspace");
+			return sbx_fail(err, SBX_DENIED, "bad_parameter",
+					"the directories of one call must lie in one workspace");
 	}
 	return 0;
 }
@@ -202,7 +210,8 @@ static int decide(struct deciding *d, jv *out, struct sbx_error *err)
 		return -1;
 	set_rule(d, "tool", d->question->tool);
 	if (run_resolve(d->policy, d->world, d->tool, d->params, d->seal, &run, &credentials, err) < 0 ||
-	    check_workspaces(d, run, err) < 0 || check_plan_target(d, run, err) < 0 || evaluate_rules(d, &outcome, err) < 0)
+	    check_workspaces(d, run, err) < 0 || check_plan_target(d, run, err) < 0 ||
+	    evaluate_rules(d, &outcome, err) < 0)
 		return -1;
 	return outcome_build(d, &outcome, take_jv(&run), take_jv(&credentials), out, err);
 }
@@ -214,7 +223,8 @@ static jv denied_policy(const struct deciding *d, const struct sbx_error *denial
 	jv reasons = json_append(jv_array(), jv_string(denial->message));
 
 	policy = json_set_str(policy, "rule", d->rule);
-	policy = json_set(policy, "reasons", *denial->hint == '\0' ? reasons : json_append(reasons, jv_string(denial->hint)));
+	policy = json_set(policy, "reasons",
+			  *denial->hint == '\0' ? reasons : json_append(reasons, jv_string(denial->hint)));
 	return json_set_str(policy, "policy_sha256", d->policy->sha256);
 }
 

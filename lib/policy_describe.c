@@ -30,7 +30,8 @@ static void describe_string(jv declaration, char *out, size_t size)
 	else if (pattern != NULL)
 		snprintf(out, size, "a text of at most %lld bytes that wholly matches %s", (long long)length, pattern);
 	else
-		snprintf(out, size, "a text of 1 to %lld bytes without control characters, not beginning with -", (long long)length);
+		snprintf(out, size, "a text of 1 to %lld bytes without control characters, not beginning with -",
+			 (long long)length);
 }
 
 static void describe_integer(jv declaration, char *out, size_t size)
@@ -65,7 +66,8 @@ void param_describe(jv root, jv declaration, char *out, size_t size)
 		snprintf(out, size, "true or false");
 		break;
 	case PARAM_DIRECTORY:
-		describe_list("an existing directory of the workspace without . , .. or symlinks in its path: ", under, out, size);
+		describe_list("an existing directory of the workspace without . , .. or symlinks in its path: ", under,
+			      out, size);
 		break;
 	case PARAM_PLAN:
 		snprintf(out, size, "the id of a plan that an earlier call made: 32 hex digits");
@@ -141,7 +143,8 @@ static jv schema_type(jv schema, jv root, jv targets, jv declaration)
 	case PARAM_DNS_LABEL:
 		return schema_pattern(schema, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", PARAM_LABEL_MAX);
 	case PARAM_DNS_SUBDOMAIN:
-		return schema_pattern(schema, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", PARAM_SUBDOMAIN_MAX);
+		return schema_pattern(schema, "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$",
+				      PARAM_SUBDOMAIN_MAX);
 	case PARAM_NAMESPACE:
 		return json_length(namespaces) == 0 ? schema : json_set(schema, "enum", jv_copy(namespaces));
 	case PARAM_TARGET:

@@ -1,4 +1,5 @@
-/* A decision in words. Every value is shown as a JSON string, so that nothing in it can drive a terminal or look like a heading. */
+/* A decision in words. Every value is shown as a JSON string, so that nothing in it can drive a terminal or look like a
+ * heading. */
 #include <string.h>
 
 #include "json_out.h"
@@ -91,13 +92,15 @@ static int show_steps(const struct page *p, jv run)
 
 static int show_programs(const struct page *p, jv run)
 {
-	auto_jv programs = json_object(run, "programs"), names = jv_keys(jv_copy(programs)), env = json_object(run, "env");
+	auto_jv programs = json_object(run, "programs"), names = jv_keys(jv_copy(programs)),
+		env = json_object(run, "env");
 
 	for (int i = 0, n = json_length(names); i < n; i++) {
-		auto_jv name = json_at(names, i), program = json_object(programs, json_text(name)), mounts = json_array(program, "mounts");
+		auto_jv name = json_at(names, i), program = json_object(programs, json_text(name)),
+			mounts = json_array(program, "mounts");
 		if (heading(p, "program") < 0 || text(p, json_text(name)) < 0 || text(p, " is ") < 0 ||
-		    quoted(p, json_str(program, "path")) < 0 || text(p, ", sees ") < 0 || json_write(mounts, p->out, p->err) < 0 ||
-		    text(p, "\n") < 0)
+		    quoted(p, json_str(program, "path")) < 0 || text(p, ", sees ") < 0 ||
+		    json_write(mounts, p->out, p->err) < 0 || text(p, "\n") < 0)
 			return -1;
 	}
 	return value_line(p, "environment", env);
@@ -112,8 +115,9 @@ static int show_credentials(const struct page *p, jv credentials)
 		int64_t lifetime = 0;
 		json_int(credential, "lifetime_s", &lifetime);
 		if (heading(p, "credential") < 0 || text(p, json_str(credential, "scope")) < 0 || text(p, " as ") < 0 ||
-		    text(p, json_str(credential, "as")) < 0 || text(p, " from ") < 0 || text(p, json_str(credential, "provider")) < 0 ||
-		    text(p, ", named by ") < 0 || text(p, json_str(credential, "env")) < 0 ||
+		    text(p, json_str(credential, "as")) < 0 || text(p, " from ") < 0 ||
+		    text(p, json_str(credential, "provider")) < 0 || text(p, ", named by ") < 0 ||
+		    text(p, json_str(credential, "env")) < 0 ||
 		    buf_addf(p->out, p->err, ", for %lld s\n", (long long)lifetime) < 0)
 			return -1;
 	}
@@ -130,9 +134,10 @@ static int show_limits(const struct page *p, jv run)
 	json_int(limits, "memory", &memory);
 	json_int(limits, "pids", &pids);
 	json_int(limits, "output", &output);
-	if (buf_addf(p->out, p->err, "%-11s %lld s and %lld s to stop, %lld MiB of memory, %lld processes, %lld KiB of output\n", "limits",
-		     (long long)(deadline / ms_per_s), (long long)(grace / ms_per_s), (long long)(memory >> 20), (long long)pids,
-		     (long long)(output >> 10)) < 0)
+	if (buf_addf(p->out, p->err,
+		     "%-11s %lld s and %lld s to stop, %lld MiB of memory, %lld processes, %lld KiB of output\n",
+		     "limits", (long long)(deadline / ms_per_s), (long long)(grace / ms_per_s),
+		     (long long)(memory >> 20), (long long)pids, (long long)(output >> 10)) < 0)
 		return -1;
 	if (line(p, "isolation", json_str(run, "require")) < 0)
 		return -1;
@@ -151,15 +156,17 @@ static int show_run(const struct page *p, const struct policy_answer *answer)
 	return line(p, "subject", json_str(answer->policy, "subject_sha256"));
 }
 
-int policy_explain(const struct policy_question *question, const struct policy_answer *answer, struct buf *out, struct sbx_error *err)
+int policy_explain(const struct policy_question *question, const struct policy_answer *answer, struct buf *out,
+		   struct sbx_error *err)
 {
 	const struct page p = {.out = out, .err = err};
 	auto_jv reasons = json_array(answer->policy, "reasons");
 	const char *tier = json_str(answer->policy, "tier");
 
 	if (heading(&p, "tool") < 0 || quoted(&p, question->tool) < 0 || text(&p, "\n") < 0 ||
-	    line(&p, "decision", json_str(answer->policy, "effect")) < 0 || (tier != NULL && line(&p, "tier", tier) < 0) ||
-	    heading(&p, "rule") < 0 || quoted(&p, json_str(answer->policy, "rule")) < 0 || text(&p, "\n") < 0 ||
+	    line(&p, "decision", json_str(answer->policy, "effect")) < 0 ||
+	    (tier != NULL && line(&p, "tier", tier) < 0) || heading(&p, "rule") < 0 ||
+	    quoted(&p, json_str(answer->policy, "rule")) < 0 || text(&p, "\n") < 0 ||
 	    show_texts(&p, "because", reasons) < 0)
 		return -1;
 	if (answer->denial.class == SBX_OK && value_line(&p, "parameters", answer->params) < 0)

@@ -31,18 +31,21 @@ const char *param_type_name(enum param_type type);
 enum param_type param_type(jv declaration);
 /* Check the declaration of one parameter. */
 int param_check(const struct schema *s, const struct yaml_at *at, jv declaration);
-/* 1 when a call must give it: neither a default nor optional. 1 when it may be absent after defaults: optional without a default. */
+/* 1 when a call must give it: neither a default nor optional. 1 when it may be absent after defaults: optional without
+ * a default. */
 int param_is_required(jv declaration);
 int param_may_be_absent(jv declaration);
 
-/* Take VALUE for parameter NAME: typed into *OUT. What the declaration and policy.yaml alone say is checked, not the world. -1 with
- * "bad_parameter" (77) and what would be accepted. */
-int param_take(jv root, const char *name, jv declaration, jv value, enum policy_typing typing, jv *out, struct sbx_error *err);
+/* Take VALUE for parameter NAME: typed into *OUT. What the declaration and policy.yaml alone say is checked, not the
+ * world. -1 with "bad_parameter" (77) and what would be accepted. */
+int param_take(jv root, const char *name, jv declaration, jv value, enum policy_typing typing, jv *out,
+	       struct sbx_error *err);
 /* What is accepted, for people: "one of …", "a directory below …". */
 void param_describe(jv root, jv declaration, char *out, size_t size);
 /* JSON Schema of it. */
 jv param_schema(jv root, jv targets, jv declaration);
-/* A directory value in two: the workspace's name ("" without one) into NAME, and the path, borrowed from VALUE; NULL when it is malformed. */
+/* A directory value in two: the workspace's name ("" without one) into NAME, and the path, borrowed from VALUE; NULL
+ * when it is malformed. */
 const char *param_directory(const char *value, char *name, size_t size);
 
 /* --- policy_root.c: policy.yaml --- */
@@ -63,7 +66,8 @@ enum { LIMIT_FIELDS = 8 };
 
 /* TEXT checked as tool NAME. */
 int tool_check(const struct schema *s, jv root, const char *name, jv tool);
-/* The name of the tool's parameter of TYPE, as a heap string of the caller; NULL if there is none (the first in byte order if several). */
+/* The name of the tool's parameter of TYPE, as a heap string of the caller; NULL if there is none (the first in byte
+ * order if several). */
 char *tool_param_of(jv tool, enum param_type type);
 
 /* --- policy_slots.c: argv templates --- */
@@ -72,10 +76,11 @@ char *tool_param_of(jv tool, enum param_type type);
 int slots_check(const struct schema *s, jv root, jv tool);
 /* 1 when a step's output is read by sbx-plan. */
 int steps_analyse(jv tool);
-/* Which step makes artifact NAME, counted from 1: the last one before its first use, else the last one. 0: the first step uses it. */
+/* Which step makes artifact NAME, counted from 1: the last one before its first use, else the last one. 0: the first
+ * step uses it. */
 int slots_producer(jv tool, const char *name);
-/* Every {param} of TEMPLATE replaced, by the typed PARAMS: a heap string of the caller. -1 "bad_parameter" (77) when a value would make the
- * argument an option. */
+/* Every {param} of TEMPLATE replaced, by the typed PARAMS: a heap string of the caller. -1 "bad_parameter" (77) when a
+ * value would make the argument an option. */
 int slot_render(const char *template, jv params, jv declarations, char **out, struct sbx_error *err);
 /* The name in a template that is just "{name}", into OUT; -1 for anything else. */
 int slot_whole(const char *template, char *out, size_t size);
@@ -87,12 +92,12 @@ jv step_argv(jv step);
 /* --- policy_run.c --- */
 
 /* The members "run" (without "require") and "credentials" for typed PARAMS; SEAL is the named plan's, or invalid. */
-int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run, jv *credentials,
-		struct sbx_error *err);
+int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run,
+		jv *credentials, struct sbx_error *err);
 /* The isolation that a call of this tier needs; a constant. */
 const char *run_require(jv root, jv tool, enum tier tier);
-/* The fixed environment of all programs that TOOL starts (the caller's); *CONFLICT (the caller's) is a name that two of them set differently,
- * or NULL. */
+/* The fixed environment of all programs that TOOL starts (the caller's); *CONFLICT (the caller's) is a name that two of
+ * them set differently, or NULL. */
 jv run_environment(jv root, jv tool, char **conflict);
 
 /* --- policy_when.c: jq expressions --- */
@@ -107,8 +112,8 @@ struct when_outcome {
 	jv raised;	 /* array of {name, tier}: the rules that raised */
 	char denied[80]; /* name of the rule that denied, or whose expression failed */
 };
-/* Evaluate the rules of TOOL on INPUT; fills an empty OUTCOME, also on error. A rule that denies or fails: -1 with "denied" or "rule_failed"
- * (77). */
+/* Evaluate the rules of TOOL on INPUT; fills an empty OUTCOME, also on error. A rule that denies or fails: -1 with
+ * "denied" or "rule_failed" (77). */
 int when_evaluate(jv tool, jv input, struct when_outcome *outcome, struct sbx_error *err);
 void when_outcome_clear(struct when_outcome *outcome);
 #define auto_outcome __attribute__((cleanup(when_outcome_clear))) struct when_outcome
@@ -128,6 +133,7 @@ struct deciding {
 };
 
 /* The member "policy" of a call that nothing refused. Consumes RUN and CREDENTIALS. */
-int outcome_build(const struct deciding *d, const struct when_outcome *outcome, jv run, jv credentials, jv *out, struct sbx_error *err);
+int outcome_build(const struct deciding *d, const struct when_outcome *outcome, jv run, jv credentials, jv *out,
+		  struct sbx_error *err);
 
 #endif

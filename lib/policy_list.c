@@ -11,7 +11,8 @@ static jv input_schema(jv root, jv targets, jv tool)
 		auto_jv names = jv_keys(jv_copy(params));
 		for (int i = 0, n = json_length(names); i < n; i++) {
 			auto_jv name = json_at(names, i), declaration = json_object(params, json_text(name));
-			properties = json_set(take_jv(&properties), json_text(name), param_schema(root, targets, declaration));
+			properties = json_set(take_jv(&properties), json_text(name),
+					      param_schema(root, targets, declaration));
 			if (param_is_required(declaration))
 				required = json_append(take_jv(&required), jv_copy(name));
 		}

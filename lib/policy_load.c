@@ -1,5 +1,5 @@
-/* Reading the policy directory: every file is read and hashed, so that the digest in the call covers what decided; only what a call needs
- * is parsed. */
+/* Reading the policy directory: every file is read and hashed, so that the digest in the call covers what decided; only
+ * what a call needs is parsed. */
 #include "policy.h"
 
 #include <dirent.h>
@@ -14,7 +14,7 @@
 #include "wire.h"
 #include "yaml_jv.h"
 
-static const size_t files_max = 512;		    /* tools and signals together */
+static const size_t files_max = 512;		  /* tools and signals together */
 static const size_t bytes_max = (size_t)16 << 20; /* of all files */
 static const char suffix[] = ".yaml";
 
@@ -42,7 +42,8 @@ static int add_file(struct policy *policy, int dirfd, const char *directory, con
 	struct policy_file file = {.name = NULL};
 
 	if (policy->file_count >= files_max)
-		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy directory holds more than %zu files", files_max);
+		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy directory holds more than %zu files",
+				files_max);
 	struct policy_file *files = reallocarray(policy->files, policy->file_count + 1, sizeof *files);
 	if (files == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
@@ -79,14 +80,16 @@ static int read_entries(struct policy *policy, DIR *dir, const char *directory, 
 		errno = 0;
 		const struct dirent *entry = readdir(dir);
 		if (entry == NULL && errno != 0)
-			return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot read the directory %s", directory);
+			return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot read the directory %s",
+					      directory);
 		if (entry == NULL)
 			return 0;
 		if (entry->d_name[0] == '.')
 			continue;
 		/* A tool that is silently skipped for its file's name would be missed for long. */
 		if (!is_file_name(entry->d_name)) {
-			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s holds a file whose name is not NAME.yaml", directory);
+			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s holds a file whose name is not NAME.yaml",
+				 directory);
 			return sbx_hint(err, "remove it, or call it by a lower-case name and .yaml");
 		}
 		if (add_file(policy, dirfd(dir), directory, entry->d_name, err) < 0)
@@ -101,7 +104,8 @@ static int read_directory(struct policy *policy, int dirfd, const char *director
 	if (fd < 0 && errno == ENOENT)
 		return 0;
 	if (fd < 0)
-		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open the policy's directory %s", directory);
+		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open the policy's directory %s",
+				      directory);
 	if (io_check_trust(fd, directory, IO_TRUSTED, err) < 0)
 		return as_config(err);
 	DIR *dir = fdopendir(fd);
@@ -143,7 +147,8 @@ static int hash_files(struct policy *policy, struct sbx_error *err)
 	digest_finish(&d, sum);
 	digest_to_hex(sum, sizeof sum, policy->sha256);
 	if (total > bytes_max)
-		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy's files hold more than %zu bytes", bytes_max);
+		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy's files hold more than %zu bytes",
+				bytes_max);
 	return 0;
 }
 
@@ -219,7 +224,8 @@ static int compile_rules(const struct policy_file *file, jv tool, struct sbx_err
 			*err = refused;
 			return -1;
 		}
-		return schema_fail(&s, &at_if, "see the section on when: in sbx-policy(5)", "this jq expression does not compile");
+		return schema_fail(&s, &at_if, "see the section on when: in sbx-policy(5)",
+				   "this jq expression does not compile");
 	}
 	return 0;
 }
@@ -231,13 +237,15 @@ int policy_load_tools(struct policy *policy, struct sbx_error *err)
 		char name[128];
 		if (strncmp(file->name, "tools/", 6) != 0)
 			continue;
-		snprintf(name, sizeof name, "%.*s", (int)(strlen(file->name) - 6 - (sizeof suffix - 1)), file->name + 6);
+		snprintf(name, sizeof name, "%.*s", (int)(strlen(file->name) - 6 - (sizeof suffix - 1)),
+			 file->name + 6);
 		auto_jv tool = jv_invalid();
 		int found = policy_tool(policy, name, &tool, err);
 		if (found < 0)
 			return -1;
 		if (found == 0) {
-			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s: the file's name is no name of a tool", file->name);
+			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s: the file's name is no name of a tool",
+				 file->name);
 			return sbx_hint(err, "a tool's name is a lower-case letter, then letters, digits and _");
 		}
 		if (compile_rules(file, tool, err) < 0)

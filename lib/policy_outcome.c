@@ -1,4 +1,5 @@
-/* What a call comes to when nothing refused it: its tier, the effect of that, and the digests that an approval binds. */
+/* What a call comes to when nothing refused it: its tier, the effect of that, and the digests that an approval binds.
+ */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,7 +54,8 @@ static int is_agent_writable(const struct deciding *d)
 {
 	auto_jv globs = json_array(d->policy->root, "agent_writable");
 
-	for (int i = jv_object_iter(d->params); jv_object_iter_valid(d->params, i); i = jv_object_iter_next(d->params, i)) {
+	for (int i = jv_object_iter(d->params); jv_object_iter_valid(d->params, i);
+	     i = jv_object_iter_next(d->params, i)) {
 		auto_jv key = jv_object_iter_key(d->params, i), value = jv_object_iter_value(d->params, i);
 		auto_jv declaration = json_object(d->declarations, json_text(key));
 		char workspace[80];
@@ -70,7 +72,8 @@ static int is_agent_writable(const struct deciding *d)
 	return 0;
 }
 
-static int find_tier(const struct deciding *d, const struct when_outcome *outcome, enum tier *tier, jv *from, struct sbx_error *err)
+static int find_tier(const struct deciding *d, const struct when_outcome *outcome, enum tier *tier, jv *from,
+		     struct sbx_error *err)
 {
 	struct tier_inputs in = {
 		.has_plan = jv_is_valid(d->seal),
@@ -92,7 +95,8 @@ static int find_tier(const struct deciding *d, const struct when_outcome *outcom
 /* The terms of an approval for TIER; invalid when it needs none. */
 static jv approval_terms(jv root, enum tier tier)
 {
-	auto_jv tiers = json_object(root, "tiers"), terms = json_object(tiers, tier_name(tier)), ttl = json_get(terms, "ttl");
+	auto_jv tiers = json_object(root, "tiers"), terms = json_object(tiers, tier_name(tier)),
+		ttl = json_get(terms, "ttl");
 	int64_t threshold = tier == TIER_CRITICAL ? threshold_critical : threshold_high, ttl_ms = approval_ttl_s * 1000;
 
 	if (tier < TIER_HIGH)
@@ -152,7 +156,8 @@ static jv plan_member(const struct deciding *d)
 }
 
 /* The member "policy" of a call that was not denied. Consumes RUN, CREDENTIALS and FROM. */
-static int build_policy(const struct deciding *d, enum tier tier, jv from, jv run, jv credentials, jv *out, struct sbx_error *err)
+static int build_policy(const struct deciding *d, enum tier tier, jv from, jv run, jv credentials, jv *out,
+			struct sbx_error *err)
 {
 	auto_jv policy = json_set_str(jv_object(), "effect", tier >= TIER_HIGH ? "approve" : "allow");
 	jv approval = approval_terms(d->policy->root, tier);
@@ -162,7 +167,8 @@ static int build_policy(const struct deciding *d, enum tier tier, jv from, jv ru
 	policy = json_set_str(take_jv(&policy), "rule", d->rule);
 	policy = json_set(take_jv(&policy), "reasons", json_append(jv_array(), join_reason(tier, from)));
 	policy = json_set(take_jv(&policy), "tier_from", from);
-	policy = json_set(take_jv(&policy), "run", json_set_str(run, "require", run_require(d->policy->root, d->tool, tier)));
+	policy = json_set(take_jv(&policy), "run",
+			  json_set_str(run, "require", run_require(d->policy->root, d->tool, tier)));
 	policy = json_set(take_jv(&policy), "credentials", credentials);
 	if (jv_is_valid(approval))
 		policy = json_set(take_jv(&policy), "approval", approval);
@@ -176,7 +182,8 @@ static int build_policy(const struct deciding *d, enum tier tier, jv from, jv ru
 	return 0;
 }
 
-int outcome_build(const struct deciding *d, const struct when_outcome *outcome, jv run, jv credentials, jv *out, struct sbx_error *err)
+int outcome_build(const struct deciding *d, const struct when_outcome *outcome, jv run, jv credentials, jv *out,
+		  struct sbx_error *err)
 {
 	auto_jv owned_run = run, owned_credentials = credentials, from = jv_invalid();
 	enum tier tier = TIER_CRITICAL;

@@ -41,16 +41,41 @@ int isolation_rank(const char *name)
 	return -1;
 }
 
-/* Names that make a program load, start or log something else than what the policy says: no credential and no fixed setting needs them. */
+/* Names that make a program load, start or log something else than what the policy says: no credential and no fixed
+ * setting needs them. */
 int env_name_is_forbidden(const char *name)
 {
 	static const char *const names[] = {
-		"PATH",	    "HOME",	"IFS",	      "ENV",	     "BASH_ENV",     "SHELLOPTS",	     "BASHOPTS",
-		"PS4",	    "TMPDIR",	"GCONV_PATH", "LOCPATH",     "NLSPATH",	     "GLIBC_TUNABLES",	     "TF_REATTACH_PROVIDERS",
-		"TF_LOG",   "TF_LOG_PATH", "PYTHONPATH", "PYTHONSTARTUP", "PYTHONHOME",  "NODE_OPTIONS",	     "NODE_PATH",
-		"PERL5LIB", "PERL5OPT", "RUBYOPT",    "RUBYLIB",     "JAVA_TOOL_OPTIONS", "KUBECTL_EXTERNAL_DIFF",
+		"PATH",
+		"HOME",
+		"IFS",
+		"ENV",
+		"BASH_ENV",
+		"SHELLOPTS",
+		"BASHOPTS",
+		"PS4",
+		"TMPDIR",
+		"GCONV_PATH",
+		"LOCPATH",
+		"NLSPATH",
+		"GLIBC_TUNABLES",
+		"TF_REATTACH_PROVIDERS",
+		"TF_LOG",
+		"TF_LOG_PATH",
+		"PYTHONPATH",
+		"PYTHONSTARTUP",
+		"PYTHONHOME",
+		"NODE_OPTIONS",
+		"NODE_PATH",
+		"PERL5LIB",
+		"PERL5OPT",
+		"RUBYOPT",
+		"RUBYLIB",
+		"JAVA_TOOL_OPTIONS",
+		"KUBECTL_EXTERNAL_DIFF",
 	};
-	static const char *const prefixes[] = {"TF_CLI_ARGS", "TF_LOG_", "LD_", "DYLD_", "MALLOC_", "GIT_", "BASH_FUNC_"};
+	static const char *const prefixes[] = {"TF_CLI_ARGS", "TF_LOG_", "LD_",	      "DYLD_",
+					       "MALLOC_",     "GIT_",	 "BASH_FUNC_"};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(names[i], name) == 0)
@@ -127,8 +152,10 @@ static int check_program(const struct schema *s, const struct yaml_at *at, const
 	if (check_name(s, at, name) < 0 || schema_fields(s, at, program, fields, ARRAY_LEN(fields)) < 0)
 		return -1;
 	if (!is_absolute(json_str(program, "path")))
-		return schema_fail(s, &at_path, "programs are never searched in PATH", "must be an absolute path without . and ..");
-	auto_jv mounts = json_array(program, "mounts"), allowed = json_array(program, "env_allowed"), env = json_object(program, "env");
+		return schema_fail(s, &at_path, "programs are never searched in PATH",
+				   "must be an absolute path without . and ..");
+	auto_jv mounts = json_array(program, "mounts"), allowed = json_array(program, "env_allowed"),
+		env = json_object(program, "env");
 	for (int i = 0, n = json_length(mounts); i < n; i++) {
 		auto_jv mount = json_at(mounts, i);
 		struct yaml_at here = {.up = &at_mounts, .index = i};
@@ -146,14 +173,16 @@ static int check_program(const struct schema *s, const struct yaml_at *at, const
 	return each_member(s, at, program, "env", check_env);
 }
 
-/* Settings that only the provider understands are texts, numbers, booleans or lists of texts; it refuses what it does not know. */
+/* Settings that only the provider understands are texts, numbers, booleans or lists of texts; it refuses what it does
+ * not know. */
 static int check_scope(const struct schema *s, const struct yaml_at *at, const char *name, jv scope)
 {
 	if (check_name(s, at, name) < 0 || schema_kind(s, at, scope, FIELD_MAP) < 0)
 		return -1;
 	/* Required, so that a misspelt one cannot make a scope that reads Secrets look harmless. */
 	if (json_bool(scope, "reads_secrets") < 0)
-		return schema_fail(s, at, "say reads_secrets: true or false", "must say whether its bearer can read secrets");
+		return schema_fail(s, at, "say reads_secrets: true or false",
+				   "must say whether its bearer can read secrets");
 	for (int i = jv_object_iter(scope); jv_object_iter_valid(scope, i); i = jv_object_iter_next(scope, i)) {
 		auto_jv key = jv_object_iter_key(scope, i), value = jv_object_iter_value(scope, i);
 		struct yaml_at here = {.up = at, .key = json_text(key)};
@@ -231,7 +260,8 @@ static int check_tier(const struct schema *s, const struct yaml_at *at, const ch
 	if (threshold < 1 || threshold > threshold_max)
 		return schema_fail(s, &here, NULL, "must be within 1 and %lld", (long long)threshold_max);
 	if (tier < TIER_HIGH && (json_has(value, "threshold") || json_has(value, "ttl")))
-		return schema_fail(s, at, "threshold and ttl belong to high and critical", "calls of this tier need no approval");
+		return schema_fail(s, at, "threshold and ttl belong to high and critical",
+				   "calls of this tier need no approval");
 	return root_check_require(s, at, value);
 }
 
@@ -244,8 +274,8 @@ static int check_lists(const struct schema *s, jv root)
 		auto_jv name = json_at(namespaces, i);
 		struct yaml_at here = {.up = &at_namespaces, .index = i};
 		const char *text = json_text(name);
-		if (strlen(text) > PARAM_LABEL_MAX || text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' ||
-		    text[0] == '-')
+		if (strlen(text) > PARAM_LABEL_MAX ||
+		    text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' || text[0] == '-')
 			return schema_fail(s, &here, NULL, "is no DNS label");
 	}
 	for (int i = 0, n = json_length(writable); i < n; i++) {
@@ -274,13 +304,14 @@ int root_check(const struct schema *s, jv root)
 	if (schema_fields(s, NULL, root, fields, ARRAY_LEN(fields)) < 0)
 		return -1;
 	auto_jv defaults = json_object(root, "defaults");
-	if (jv_is_valid(defaults) && (schema_fields(s, &at_defaults, defaults, default_fields, ARRAY_LEN(default_fields)) < 0 ||
-				      root_check_limits(s, &at_defaults, defaults) < 0 ||
-				      root_check_require(s, &at_defaults, defaults) < 0))
+	if (jv_is_valid(defaults) &&
+	    (schema_fields(s, &at_defaults, defaults, default_fields, ARRAY_LEN(default_fields)) < 0 ||
+	     root_check_limits(s, &at_defaults, defaults) < 0 || root_check_require(s, &at_defaults, defaults) < 0))
 		return -1;
 	if (json_has(root, "mirror") && !is_absolute(json_str(root, "mirror")))
 		return schema_fail(s, &at_mirror, NULL, "must be an absolute path without . and ..");
-	if (each_member(s, NULL, root, "programs", check_program) < 0 || each_member(s, NULL, root, "scopes", check_scope) < 0 ||
+	if (each_member(s, NULL, root, "programs", check_program) < 0 ||
+	    each_member(s, NULL, root, "scopes", check_scope) < 0 ||
 	    each_member(s, NULL, root, "tiers", check_tier) < 0)
 		return -1;
 	return check_lists(s, root);

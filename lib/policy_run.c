@@ -1,5 +1,5 @@
-/* A tool and its parameters made concrete: exact arguments, mounts, limits, credentials. Names roles instead of paths under the state
- * directory, so that the same question gives the same bytes each time. */
+/* A tool and its parameters made concrete: exact arguments, mounts, limits, credentials. Names roles instead of paths
+ * under the state directory, so that the same question gives the same bytes each time. */
 #include <string.h>
 
 #include "policy_impl.h"
@@ -48,7 +48,8 @@ static int state_is_written(jv tool)
 
 static jv resolve_limits(jv root, jv tool)
 {
-	auto_jv own = json_object(tool, "limits"), defaults = json_object(root, "defaults"), shared = json_object(defaults, "limits");
+	auto_jv own = json_object(tool, "limits"), defaults = json_object(root, "defaults"),
+		shared = json_object(defaults, "limits");
 	jv out = jv_object();
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
@@ -68,8 +69,10 @@ static jv resolve_limits(jv root, jv tool)
 const char *run_require(jv root, jv tool, enum tier tier)
 {
 	static const char *const names[] = {"local", "gvisor", "cluster-gvisor"};
-	auto_jv tiers = json_object(root, "tiers"), of_tier = json_object(tiers, tier_name(tier)), tier_require = json_object(of_tier, "require");
-	auto_jv defaults = json_object(root, "defaults"), shared = json_object(defaults, "require"), own = json_object(tool, "require");
+	auto_jv tiers = json_object(root, "tiers"), of_tier = json_object(tiers, tier_name(tier)),
+		tier_require = json_object(of_tier, "require");
+	auto_jv defaults = json_object(root, "defaults"), shared = json_object(defaults, "require"),
+		own = json_object(tool, "require");
 	int rank = isolation_rank(json_str(jv_is_valid(own) ? own : shared, "isolation"));
 	int least = isolation_rank(json_str(tier_require, "isolation"));
 
@@ -103,7 +106,8 @@ jv run_environment(jv root, jv tool, char **conflict)
 	auto_jv programs = used_programs(root, tool), env = jv_object();
 
 	*conflict = NULL;
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
+	     i = jv_object_iter_next(programs, i)) {
 		auto_jv program = jv_object_iter_value(programs, i), own = json_object(program, "env");
 		if (!jv_is_valid(own))
 			continue;
@@ -123,8 +127,10 @@ static jv resolve_programs(jv root, jv tool)
 	auto_jv programs = used_programs(root, tool);
 	jv out = jv_object();
 
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
-		auto_jv name = jv_object_iter_key(programs, i), program = jv_object_iter_value(programs, i), mounts = json_array(program, "mounts");
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
+	     i = jv_object_iter_next(programs, i)) {
+		auto_jv name = jv_object_iter_key(programs, i), program = jv_object_iter_value(programs, i),
+			mounts = json_array(program, "mounts");
 		jv entry = json_set_str(jv_object(), "path", json_str(program, "path"));
 		entry = json_set(entry, "mounts", jv_is_valid(mounts) ? jv_copy(mounts) : jv_array());
 		out = json_set(out, json_text(name), entry);
@@ -146,7 +152,8 @@ static int resolve_steps(jv tool, jv params, int has_credentials, jv *out, struc
 		entry = json_set(entry, "argv", argv);
 		entry = json_set_str(entry, "analyse", analyse);
 		/* What a step prints for the analyser must not depend on what only a credential can see. */
-		entry = json_set_bool(entry, "credentials", has_credentials && analyse == NULL && json_bool(step, "credentials") != 0);
+		entry = json_set_bool(entry, "credentials",
+				      has_credentials && analyse == NULL && json_bool(step, "credentials") != 0);
 		resolved = json_append(take_jv(&resolved), entry);
 	}
 	*out = take_jv(&resolved);
@@ -170,7 +177,8 @@ static jv resolve_produces(jv tool)
 	return out;
 }
 
-/* PLACE ("." when NULL) with its parameter replaced by that directory's path; a name that the value carries goes to WORKSPACE. */
+/* PLACE ("." when NULL) with its parameter replaced by that directory's path; a name that the value carries goes to
+ * WORKSPACE. */
 static jv resolve_place(const char *place, jv params, char *workspace, size_t size)
 {
 	char name[80];
@@ -193,13 +201,15 @@ static jv state_member(const char *path, const char *access)
 /* Where a sealed plan was made is where it runs. */
 static jv workspace_of_plan(jv tool, jv seal)
 {
-	auto_jv at = json_object(seal, "workspace_at"), workspace = json_object(tool, "workspace"), state = json_object(workspace, "state");
+	auto_jv at = json_object(seal, "workspace_at"), workspace = json_object(tool, "workspace"),
+		state = json_object(workspace, "state");
 	const char *path = json_str(at, "state_path");
 	jv out = json_set_str(jv_object(), "name", json_str(at, "name"));
 
 	out = json_set_str(out, "tree", json_str(at, "tree"));
 	out = json_set_str(out, "cwd", json_str(at, "cwd"));
-	return json_set(out, "state", jv_is_valid(state) && path != NULL ? state_member(path, json_str(state, "access")) : jv_null());
+	return json_set(out, "state",
+			jv_is_valid(state) && path != NULL ? state_member(path, json_str(state, "access")) : jv_null());
 }
 
 static jv workspace_of_tool(jv tool, jv params)
@@ -251,7 +261,8 @@ static jv resolve_credential(const struct policy_world *world, jv root, jv crede
 	return json_set(out, "settings", json_delete(own, "reads_secrets"));
 }
 
-static void resolve_credentials(const struct policy_world *world, jv root, jv tool, jv target, jv run_limits, jv *credentials, jv *env)
+static void resolve_credentials(const struct policy_world *world, jv root, jv tool, jv target, jv run_limits,
+				jv *credentials, jv *env)
 {
 	auto_jv declared = json_array(tool, "credentials");
 
@@ -261,12 +272,13 @@ static void resolve_credentials(const struct policy_world *world, jv root, jv to
 		auto_jv credential = json_at(declared, i);
 		jv named = json_set_int(jv_object(), "index", i);
 		*env = json_append(*env, json_set_str(named, "env", json_str(credential, "env")));
-		*credentials = json_append(*credentials, resolve_credential(world, root, credential, target, run_limits));
+		*credentials =
+			json_append(*credentials, resolve_credential(world, root, credential, target, run_limits));
 	}
 }
 
-int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run, jv *credentials,
-		struct sbx_error *err)
+int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run,
+		jv *credentials, struct sbx_error *err)
 {
 	auto_jv run_limits = resolve_limits(policy->root, tool), target = resolve_target(tool, params, seal);
 	auto_jv declared = json_array(tool, "credentials"), egress = json_array(tool, "egress"), steps = jv_invalid();

@@ -90,11 +90,14 @@ int schema_kind(const struct schema *s, const struct yaml_at *at, jv value, enum
 
 	switch (kind) {
 	case FIELD_TEXT:
-		return is_text(value) ? 0 : schema_fail(s, at, "put text in quotes", "must be a text that is not empty");
+		return is_text(value) ? 0
+				      : schema_fail(s, at, "put text in quotes", "must be a text that is not empty");
 	case FIELD_INTEGER:
 		return found == JV_KIND_NUMBER ? 0 : schema_fail(s, at, NULL, "must be an integer");
 	case FIELD_BOOLEAN:
-		return found == JV_KIND_TRUE || found == JV_KIND_FALSE ? 0 : schema_fail(s, at, NULL, "must be true or false");
+		return found == JV_KIND_TRUE || found == JV_KIND_FALSE
+			       ? 0
+			       : schema_fail(s, at, NULL, "must be true or false");
 	case FIELD_MAP:
 		return found == JV_KIND_OBJECT ? 0 : schema_fail(s, at, NULL, "must be a mapping");
 	case FIELD_LIST:
@@ -102,13 +105,13 @@ int schema_kind(const struct schema *s, const struct yaml_at *at, jv value, enum
 	case FIELD_TEXTS:
 		return is_texts(value) ? 0 : schema_fail(s, at, "put texts in quotes", "must be a list of texts");
 	case FIELD_DURATION:
-		return schema_duration(value, &number) == 0 ? 0
-							    : schema_fail(s, at, "such as 500ms, 30s, 5m or 1h, at most 24h",
-									  "must be a duration");
+		return schema_duration(value, &number) == 0
+			       ? 0
+			       : schema_fail(s, at, "such as 500ms, 30s, 5m or 1h, at most 24h", "must be a duration");
 	case FIELD_SIZE:
-		return schema_size(value, &number) == 0 ? 0
-							: schema_fail(s, at, "such as 65536, 256Ki, 512Mi or 2Gi",
-								      "must be a size in bytes");
+		return schema_size(value, &number) == 0
+			       ? 0
+			       : schema_fail(s, at, "such as 65536, 256Ki, 512Mi or 2Gi", "must be a size in bytes");
 	case FIELD_ANY:
 		return 0;
 	}
@@ -177,8 +180,8 @@ int schema_is_printable(const char *text, size_t len)
 	for (size_t i = 0; i < len;) {
 		uint32_t c = 0;
 		size_t n = json_out_utf8(text + i, len - i, &c);
-		if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
-		    c == 0xfeff)
+		if (n == 0 || c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||
+		    (c >= 0x2066 && c <= 0x2069) || c == 0xfeff)
 			return 0;
 		i += n;
 	}

@@ -1,5 +1,5 @@
-/* Checks of a policy file's shape: known keys of the right kind, and messages that name file, line and mending. Used by the
- * policy_*.c alone. */
+/* Checks of a policy file's shape: known keys of the right kind, and messages that name file, line and mending. Used by
+ * the policy_*.c alone. */
 #ifndef SBX_POLICY_SCHEMA_H
 #define SBX_POLICY_SCHEMA_H
 
@@ -15,7 +15,7 @@ struct schema {
 };
 
 enum field_kind {
-	FIELD_TEXT,	/* a string that is not empty */
+	FIELD_TEXT, /* a string that is not empty */
 	FIELD_INTEGER,
 	FIELD_BOOLEAN,
 	FIELD_MAP,
@@ -33,7 +33,8 @@ struct field {
 };
 
 /* -1 with "policy_invalid" (78): "FILE:LINE: …". HINT may be NULL. */
-int schema_fail(const struct schema *s, const struct yaml_at *at, const char *hint, const char *format, ...) SBX_PRINTF(4, 5);
+int schema_fail(const struct schema *s, const struct yaml_at *at, const char *hint, const char *format, ...)
+	SBX_PRINTF(4, 5);
 
 /* VALUE is a mapping with these fields and no other. */
 int schema_fields(const struct schema *s, const struct yaml_at *at, jv value, const struct field *fields, size_t count);
@@ -45,11 +46,13 @@ int schema_kind(const struct schema *s, const struct yaml_at *at, jv value, enum
 int schema_duration(jv value, int64_t *ms);
 int schema_size(jv value, int64_t *bytes);
 
-/* TEXT is WORD of letters, digits and underscores, beginning with a lower-case letter, at most 64 bytes: names of tools and parameters. */
+/* TEXT is WORD of letters, digits and underscores, beginning with a lower-case letter, at most 64 bytes: names of tools
+ * and parameters. */
 int schema_is_word(const char *text);
 /* The same with '-' and '.' inside: names of programs, scopes, targets, rules, destinations. */
 int schema_is_name(const char *text);
-/* 1 when PATH is relative and canonical: no empty, "." or ".." part, no leading '-', no control character; or just ".". */
+/* 1 when PATH is relative and canonical: no empty, "." or ".." part, no leading '-', no control character; or just ".".
+ */
 int schema_is_path(const char *path);
 /* 1 when TEXT (LEN bytes) is UTF-8 without control characters, line separators and direction overrides. */
 int schema_is_printable(const char *text, size_t len);

@@ -1,5 +1,5 @@
-/* Steps of a tool: argument vectors of typed slots. There is no shell and no splitting; a value fills its slot and can be neither another
- * argument nor an option. */
+/* Steps of a tool: argument vectors of typed slots. There is no shell and no splitting; a value fills its slot and can
+ * be neither another argument nor an option. */
 #include <stdio.h>
 #include <string.h>
 
@@ -83,18 +83,21 @@ int steps_analyse(jv tool)
 
 /* --- checks --- */
 
-static int check_param_part(const struct step_check *c, const struct yaml_at *at, const char *name, const char *guard, int is_first)
+static int check_param_part(const struct step_check *c, const struct yaml_at *at, const char *name, const char *guard,
+			    int is_first)
 {
 	auto_jv declaration = json_object(c->params, name);
 	enum param_type type = param_type(declaration);
 	int64_t min = -1;
 
 	if (!jv_is_valid(declaration))
-		return schema_fail(c->s, at, "declare it under params:, or write {{ for a brace", "names an unknown parameter");
+		return schema_fail(c->s, at, "declare it under params:, or write {{ for a brace",
+				   "names an unknown parameter");
 	if (type == PARAM_PLAN)
 		return schema_fail(c->s, at, "write {artifact: plan} as a slot of its own", "a plan is no text");
 	if (param_may_be_absent(declaration) && (guard == NULL || strcmp(guard, name) != 0))
-		return schema_fail(c->s, at, "write {if: NAME, then: …}, or give it a default", "names a parameter that may be absent");
+		return schema_fail(c->s, at, "write {if: NAME, then: …}, or give it a default",
+				   "names a parameter that may be absent");
 	json_int(declaration, "min", &min);
 	if (is_first && type == PARAM_INTEGER && min < 0)
 		return schema_fail(c->s, at, "give the parameter min: 0, or write \"--option={name}\"",
@@ -115,7 +118,8 @@ static int check_template(const struct step_check *c, const struct yaml_at *at, 
 		if (part.kind == PART_END)
 			return 0;
 		if (part.kind == PART_BAD || (part.kind == PART_PARAM && part_name(&part, name, sizeof name) < 0))
-			return schema_fail(c->s, at, "write {name} for a parameter, {{ and }} for braces", "braces without a name");
+			return schema_fail(c->s, at, "write {name} for a parameter, {{ and }} for braces",
+					   "braces without a name");
 		if (part.kind == PART_PARAM && check_param_part(c, at, name, guard, is_first) < 0)
 			return -1;
 	}
@@ -131,7 +135,8 @@ static int check_artifact(const struct step_check *c, const struct yaml_at *at, 
 	const char *name = json_str(slot, "artifact");
 	if (json_has(produces, name) || (c->has_plan && strcmp(name, plan_artifact) == 0))
 		return 0;
-	return schema_fail(c->s, at, "name it under produces:, or take a parameter of the type plan", "no such artifact");
+	return schema_fail(c->s, at, "name it under produces:, or take a parameter of the type plan",
+			   "no such artifact");
 }
 
 static int check_slot(const struct step_check *c, const struct yaml_at *at, jv slot, const char *guard)
@@ -154,7 +159,8 @@ static int check_guarded(const struct step_check *c, const struct yaml_at *at, j
 		return -1;
 	const char *name = json_str(slot, "if");
 	auto_jv declaration = json_object(c->params, name), then = json_get(slot, "then");
-	if (!jv_is_valid(declaration) || (param_type(declaration) != PARAM_BOOLEAN && !param_may_be_absent(declaration)))
+	if (!jv_is_valid(declaration) ||
+	    (param_type(declaration) != PARAM_BOOLEAN && !param_may_be_absent(declaration)))
 		return schema_fail(c->s, &at_if, NULL, "must name a boolean parameter, or an optional one");
 	if (jv_get_kind(then) != JV_KIND_ARRAY)
 		return check_slot(c, &at_then, then, name);
@@ -176,7 +182,8 @@ static int check_argv(const struct step_check *c, const struct yaml_at *at, jv r
 	if (json_length(argv) > LIMIT_ARGV)
 		return schema_fail(c->s, at, NULL, "more than %d arguments", LIMIT_ARGV);
 	if (program == NULL || !json_has(programs, program))
-		return schema_fail(c->s, &at_first, "add it to programs: in policy.yaml", "the first argument names no program");
+		return schema_fail(c->s, &at_first, "add it to programs: in policy.yaml",
+				   "the first argument names no program");
 	for (int i = 1, n = json_length(argv); i < n; i++) {
 		auto_jv slot = json_at(argv, i);
 		struct yaml_at here = {.up = at, .index = i};
@@ -248,7 +255,8 @@ static int check_produces(const struct step_check *c)
 
 	if (!jv_is_valid(produces))
 		return 0;
-	for (int i = jv_object_iter(produces); jv_object_iter_valid(produces, i); i = jv_object_iter_next(produces, i)) {
+	for (int i = jv_object_iter(produces); jv_object_iter_valid(produces, i);
+	     i = jv_object_iter_next(produces, i)) {
 		auto_jv name = jv_object_iter_key(produces, i), path = jv_object_iter_value(produces, i);
 		struct yaml_at here = {.up = &at, .key = json_text(name)};
 		if (!schema_is_word(here.key))

@@ -14,7 +14,8 @@ struct given {
 	jv given; /* borrowed; any kind */
 };
 
-static int given_has_directory(void *context, const char *workspace, const char *tree, const char *path, struct sbx_error *err)
+static int given_has_directory(void *context, const char *workspace, const char *tree, const char *path,
+			       struct sbx_error *err)
 {
 	const struct given *g = context;
 	auto_jv dirs = json_array(g->given, "dirs");
@@ -68,7 +69,8 @@ static int run_test(struct policy *policy, const char *tool, jv test, char *why,
 {
 	auto_jv given = json_object(test, "given"), params = json_object(test, "params");
 	auto_jv names = json_array(given, "workspaces"), targets = json_array(given, "targets");
-	auto_jv workspaces = jv_is_valid(names) ? as_keys(names) : json_set(jv_object(), "", jv_true()), target_keys = as_keys(targets);
+	auto_jv workspaces = jv_is_valid(names) ? as_keys(names) : json_set(jv_object(), "", jv_true()),
+		target_keys = as_keys(targets);
 	auto_jv no_params = jv_object();
 	struct given context = {.given = given};
 	const struct policy_world world = {
@@ -92,20 +94,24 @@ static int run_test(struct policy *policy, const char *tool, jv test, char *why,
 	if (policy_decide(policy, &world, &question, &answer, err) < 0)
 		return -1;
 	const char *effect = json_str(answer.policy, "effect"), *tier = json_str(answer.policy, "tier");
-	const char *expect = json_str(test, "expect"), *want_tier = json_str(test, "tier"), *want_code = json_str(test, "code");
+	const char *expect = json_str(test, "expect"), *want_tier = json_str(test, "tier"),
+		   *want_code = json_str(test, "code");
 	if (strcmp(effect, expect) != 0)
-		snprintf(why, size, "expected %s, got %s%s%s", expect, effect, *answer.denial.code ? ": " : "", answer.denial.message);
+		snprintf(why, size, "expected %s, got %s%s%s", expect, effect, *answer.denial.code ? ": " : "",
+			 answer.denial.message);
 	else if (want_tier != NULL && (tier == NULL || strcmp(tier, want_tier) != 0))
 		snprintf(why, size, "expected the tier %s, got %s", want_tier, tier ? tier : "none");
 	else if (want_code != NULL && strcmp(answer.denial.code, want_code) != 0)
-		snprintf(why, size, "expected the code %s, got %s", want_code, *answer.denial.code ? answer.denial.code : "none");
+		snprintf(why, size, "expected the code %s, got %s", want_code,
+			 *answer.denial.code ? answer.denial.code : "none");
 	else
 		return 0;
 	return 1;
 }
 
-static int run_tool(struct policy *policy, const char *name, void (*each)(void *context, const char *tool, int number, const char *problem),
-		    void *context, int *failures, struct sbx_error *err)
+static int run_tool(struct policy *policy, const char *name,
+		    void (*each)(void *context, const char *tool, int number, const char *problem), void *context,
+		    int *failures, struct sbx_error *err)
 {
 	auto_jv tool = json_object(policy->tools, name), tests = json_array(tool, "tests");
 
@@ -127,7 +133,8 @@ static int run_tool(struct policy *policy, const char *name, void (*each)(void *
 	return 0;
 }
 
-int policy_run_tests(struct policy *policy, void (*each)(void *context, const char *tool, int number, const char *problem), void *context,
+int policy_run_tests(struct policy *policy,
+		     void (*each)(void *context, const char *tool, int number, const char *problem), void *context,
 		     jv *failed, struct sbx_error *err)
 {
 	auto_jv names = jv_invalid(), bad = jv_object();

@@ -45,16 +45,19 @@ static int check_params(const struct tool_check *c)
 		auto_jv name = jv_object_iter_key(params, i), declaration = jv_object_iter_value(params, i);
 		struct yaml_at here = {.up = &at, .key = json_text(name)};
 		if (!schema_is_word(here.key))
-			return schema_fail(c->s, &here, "a lower-case letter, then letters, digits and _", "is no name of a parameter");
+			return schema_fail(c->s, &here, "a lower-case letter, then letters, digits and _",
+					   "is no name of a parameter");
 		if (param_check(c->s, &here, declaration) < 0)
 			return -1;
 		plans += param_type(declaration) == PARAM_PLAN;
 		targets += param_type(declaration) == PARAM_TARGET;
 		if (param_type(declaration) == PARAM_PLAN && !param_is_required(declaration))
-			return schema_fail(c->s, &here, "remove default and optional", "a plan is always named by the caller");
+			return schema_fail(c->s, &here, "remove default and optional",
+					   "a plan is always named by the caller");
 	}
 	if (plans > 1 || targets > 1)
-		return schema_fail(c->s, &at, NULL, "more than one parameter of the type %s", plans > 1 ? "plan" : "target");
+		return schema_fail(c->s, &at, NULL, "more than one parameter of the type %s",
+				   plans > 1 ? "plan" : "target");
 	return 0;
 }
 
@@ -108,7 +111,8 @@ static int check_workspace(const struct tool_check *c)
 		{"access", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	auto_jv workspace = json_get(c->tool, "workspace"), state = json_get(workspace, "state");
-	struct yaml_at at = {.key = "workspace"}, at_state = {.up = &at, .key = "state"}, at_tree = {.up = &at, .key = "tree"};
+	struct yaml_at at = {.key = "workspace"}, at_state = {.up = &at, .key = "state"},
+		       at_tree = {.up = &at, .key = "tree"};
 
 	if (!jv_is_valid(workspace))
 		return 0;
@@ -119,7 +123,8 @@ static int check_workspace(const struct tool_check *c)
 		return schema_fail(c->s, &at_tree, NULL, "must be a relative path without . and ..");
 	if (jv_is_valid(state) && schema_fields(c->s, &at_state, state, state_fields, ARRAY_LEN(state_fields)) < 0)
 		return -1;
-	if (c->has_plan && (tree != NULL || json_has(workspace, "cwd") || json_has(workspace, "name") || json_has(state, "path")))
+	if (c->has_plan &&
+	    (tree != NULL || json_has(workspace, "cwd") || json_has(workspace, "name") || json_has(state, "path")))
 		return schema_fail(c->s, &at, "leave only state: {access: …} here", "the plan says where it runs");
 	if (jv_is_valid(state) && !c->has_plan && !json_has(state, "path"))
 		return schema_fail(c->s, &at_state, NULL, "the key \"path\" is missing");
@@ -153,7 +158,8 @@ static int check_credential(const struct tool_check *c, const struct yaml_at *at
 		{"as", FIELD_TEXT, FIELD_REQUIRED},
 		{"env", FIELD_TEXT, FIELD_REQUIRED},
 	};
-	struct yaml_at at_scope = {.up = at, .key = "scope"}, at_as = {.up = at, .key = "as"}, at_env = {.up = at, .key = "env"};
+	struct yaml_at at_scope = {.up = at, .key = "scope"}, at_as = {.up = at, .key = "as"},
+		       at_env = {.up = at, .key = "env"};
 
 	if (schema_fields(c->s, at, credential, fields, ARRAY_LEN(fields)) < 0)
 		return -1;
@@ -168,7 +174,8 @@ static int check_credential(const struct tool_check *c, const struct yaml_at *at
 		return schema_fail(c->s, &at_as, "kubeconfig, token or aws-credentials", "no such form");
 	auto_free char *target = tool_param_of(c->tool, PARAM_TARGET);
 	if (strcmp(as, "kubeconfig") == 0 && target == NULL && !c->has_plan)
-		return schema_fail(c->s, &at_as, "add a parameter of the type target", "a kubeconfig needs to know which cluster");
+		return schema_fail(c->s, &at_as, "add a parameter of the type target",
+				   "a kubeconfig needs to know which cluster");
 	if (!env_is_allowed(c->root, c->tool, json_str(credential, "env")))
 		return schema_fail(c->s, &at_env, "add it to env_allowed of the program in policy.yaml",
 				   "no program of this tool may be given this name");
@@ -183,7 +190,8 @@ static int check_environment(const struct tool_check *c)
 	struct yaml_at at = {.key = "steps"}, at_credentials = {.key = "credentials"};
 
 	if (conflict != NULL)
-		return schema_fail(c->s, &at, "give them the same value in policy.yaml", "two programs set %s differently", conflict);
+		return schema_fail(c->s, &at, "give them the same value in policy.yaml",
+				   "two programs set %s differently", conflict);
 	for (int i = 0, n = json_length(credentials); i < n; i++) {
 		auto_jv credential = json_at(credentials, i);
 		struct yaml_at here = {.up = &at_credentials, .index = i};
@@ -221,7 +229,8 @@ static int check_rule(const struct tool_check *c, const struct yaml_at *at, jv r
 		{"raise", FIELD_TEXT, FIELD_OPTIONAL},
 		{"deny", FIELD_TEXT, FIELD_OPTIONAL},
 	};
-	struct yaml_at at_name = {.up = at, .key = "name"}, at_if = {.up = at, .key = "if"}, at_raise = {.up = at, .key = "raise"};
+	struct yaml_at at_name = {.up = at, .key = "name"}, at_if = {.up = at, .key = "if"},
+		       at_raise = {.up = at, .key = "raise"};
 	enum tier tier = TIER_HIGH;
 
 	if (schema_fields(c->s, at, rule, fields, ARRAY_LEN(fields)) < 0)
@@ -229,9 +238,11 @@ static int check_rule(const struct tool_check *c, const struct yaml_at *at, jv r
 	if (!schema_is_name(json_str(rule, "name")))
 		return schema_fail(c->s, &at_name, "a lower-case letter, then letters, digits, . _ -", "is no name");
 	if (json_has(rule, "raise") == json_has(rule, "deny"))
-		return schema_fail(c->s, at, "a rule either raises the tier or denies", "needs one of \"raise\" and \"deny\"");
+		return schema_fail(c->s, at, "a rule either raises the tier or denies",
+				   "needs one of \"raise\" and \"deny\"");
 	if (json_has(rule, "raise") && (tier_parse(json_str(rule, "raise"), &tier) < 0 || tier == TIER_LOW))
-		return schema_fail(c->s, &at_raise, "medium, high or critical; nothing lowers a tier", "no tier to raise to");
+		return schema_fail(c->s, &at_raise, "medium, high or critical; nothing lowers a tier",
+				   "no tier to raise to");
 	return when_check_text(c->s, &at_if, json_str(rule, "if"));
 }
 
@@ -254,8 +265,9 @@ static int check_rules(const struct tool_check *c)
 static int check_test(const struct tool_check *c, const struct yaml_at *at, jv test)
 {
 	static const struct field fields[] = {
-		{"name", FIELD_TEXT, FIELD_OPTIONAL},  {"given", FIELD_MAP, FIELD_OPTIONAL}, {"params", FIELD_MAP, FIELD_OPTIONAL},
-		{"expect", FIELD_TEXT, FIELD_REQUIRED}, {"tier", FIELD_TEXT, FIELD_OPTIONAL}, {"code", FIELD_TEXT, FIELD_OPTIONAL},
+		{"name", FIELD_TEXT, FIELD_OPTIONAL},  {"given", FIELD_MAP, FIELD_OPTIONAL},
+		{"params", FIELD_MAP, FIELD_OPTIONAL}, {"expect", FIELD_TEXT, FIELD_REQUIRED},
+		{"tier", FIELD_TEXT, FIELD_OPTIONAL},  {"code", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	static const struct field given_fields[] = {
 		{"dirs", FIELD_TEXTS, FIELD_OPTIONAL},	     {"targets", FIELD_TEXTS, FIELD_OPTIONAL},
@@ -325,22 +337,24 @@ static int check_head(struct tool_check *c, const char *name)
 int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 {
 	static const struct field fields[] = {
-		{"name", FIELD_TEXT, FIELD_REQUIRED},	   {"title", FIELD_TEXT, FIELD_OPTIONAL},
+		{"name", FIELD_TEXT, FIELD_REQUIRED},	     {"title", FIELD_TEXT, FIELD_OPTIONAL},
 		{"description", FIELD_TEXT, FIELD_REQUIRED}, {"tier", FIELD_TEXT, FIELD_REQUIRED},
-		{"params", FIELD_MAP, FIELD_OPTIONAL},	   {"workspace", FIELD_MAP, FIELD_OPTIONAL},
-		{"steps", FIELD_LIST, FIELD_REQUIRED},	   {"produces", FIELD_MAP, FIELD_OPTIONAL},
+		{"params", FIELD_MAP, FIELD_OPTIONAL},	     {"workspace", FIELD_MAP, FIELD_OPTIONAL},
+		{"steps", FIELD_LIST, FIELD_REQUIRED},	     {"produces", FIELD_MAP, FIELD_OPTIONAL},
 		{"credentials", FIELD_LIST, FIELD_OPTIONAL}, {"egress", FIELD_TEXTS, FIELD_OPTIONAL},
-		{"limits", FIELD_MAP, FIELD_OPTIONAL},	   {"require", FIELD_MAP, FIELD_OPTIONAL},
-		{"when", FIELD_LIST, FIELD_OPTIONAL},	   {"tests", FIELD_LIST, FIELD_OPTIONAL},
+		{"limits", FIELD_MAP, FIELD_OPTIONAL},	     {"require", FIELD_MAP, FIELD_OPTIONAL},
+		{"when", FIELD_LIST, FIELD_OPTIONAL},	     {"tests", FIELD_LIST, FIELD_OPTIONAL},
 	};
 	struct tool_check c = {.s = s, .root = root, .tool = tool};
 
-	if (schema_fields(s, NULL, tool, fields, ARRAY_LEN(fields)) < 0 || check_head(&c, name) < 0 || check_params(&c) < 0)
+	if (schema_fields(s, NULL, tool, fields, ARRAY_LEN(fields)) < 0 || check_head(&c, name) < 0 ||
+	    check_params(&c) < 0)
 		return -1;
 	auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 	c.has_plan = plan != NULL;
-	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || check_credentials(&c) < 0 || check_environment(&c) < 0 || check_egress(&c) < 0 ||
-	    root_check_limits(s, NULL, tool) < 0 || root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0)
+	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || check_credentials(&c) < 0 ||
+	    check_environment(&c) < 0 || check_egress(&c) < 0 || root_check_limits(s, NULL, tool) < 0 ||
+	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0)
 		return -1;
 	return check_tests(&c);
 }

@@ -1,5 +1,5 @@
-/* Types of tool parameters: what a declaration may say, and what a value must be. A message names the parameter and what would be accepted,
- * never the value: it may be an injection that the next reader would follow. */
+/* Types of tool parameters: what a declaration may say, and what a value must be. A message names the parameter and
+ * what would be accepted, never the value: it may be an injection that the next reader would follow. */
 #include <fnmatch.h>
 #include <regex.h>
 #include <stdio.h>
@@ -59,8 +59,8 @@ static const char *past_bracket(const char *p)
 	return p[n] == ']' ? p + n + 1 : NULL;
 }
 
-/* A pattern must mean the same to regcomp and to a client that reads it in inputSchema: no POSIX classes, no letter escapes, no back
- * references. */
+/* A pattern must mean the same to regcomp and to a client that reads it in inputSchema: no POSIX classes, no letter
+ * escapes, no back references. */
 static int is_portable_pattern(const char *pattern)
 {
 	for (const char *p = pattern; p != NULL && *p != '\0';) {
@@ -89,7 +89,8 @@ static int check_pattern(const struct schema *s, const struct yaml_at *at, const
 		return schema_fail(s, at, "write ranges such as [a-z0-9] without escapes in them, and plain groups",
 				   "not every reader of regular expressions takes this pattern for the same");
 	if (strlen(pattern) > PARAM_PATTERN_MAX || regcomp(&compiled, pattern, REG_EXTENDED | REG_NOSUB) != 0)
-		return schema_fail(s, at, "see regex(7)", "is no extended regular expression of at most %d bytes", PARAM_PATTERN_MAX);
+		return schema_fail(s, at, "see regex(7)", "is no extended regular expression of at most %d bytes",
+				   PARAM_PATTERN_MAX);
 	regfree(&compiled);
 	return 0;
 }
@@ -133,7 +134,8 @@ static int check_values(const struct schema *s, const struct yaml_at *at, jv dec
 
 	if (jv_is_valid(fallback) && type != PARAM_NAMESPACE) {
 		if (param_take(root, "default", declaration, fallback, POLICY_TYPED, &taken, &refused) < 0)
-			return schema_fail(s, &at_default, refused.hint, "the parameter's own type refuses this default");
+			return schema_fail(s, &at_default, refused.hint,
+					   "the parameter's own type refuses this default");
 		jv_free(taken);
 	}
 	for (int i = 0, n = json_length(choices); i < n; i++) {
@@ -151,11 +153,11 @@ static int check_values(const struct schema *s, const struct yaml_at *at, jv dec
 int param_check(const struct schema *s, const struct yaml_at *at, jv declaration)
 {
 	static const struct field fields[] = {
-		{"type", FIELD_TEXT, FIELD_REQUIRED},	     {"description", FIELD_TEXT, FIELD_OPTIONAL},
-		{"default", FIELD_ANY, FIELD_OPTIONAL},	     {"optional", FIELD_BOOLEAN, FIELD_OPTIONAL},
-		{"pattern", FIELD_TEXT, FIELD_OPTIONAL},     {"enum", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"type", FIELD_TEXT, FIELD_REQUIRED},	       {"description", FIELD_TEXT, FIELD_OPTIONAL},
+		{"default", FIELD_ANY, FIELD_OPTIONAL},	       {"optional", FIELD_BOOLEAN, FIELD_OPTIONAL},
+		{"pattern", FIELD_TEXT, FIELD_OPTIONAL},       {"enum", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"max_length", FIELD_INTEGER, FIELD_OPTIONAL}, {"min", FIELD_INTEGER, FIELD_OPTIONAL},
-		{"max", FIELD_INTEGER, FIELD_OPTIONAL},	     {"under", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"max", FIELD_INTEGER, FIELD_OPTIONAL},	       {"under", FIELD_TEXTS, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_type = {.up = at, .key = "type"}, at_pattern = {.up = at, .key = "pattern"},
 		       at_under = {.up = at, .key = "under"}, at_length = {.up = at, .key = "max_length"},
@@ -166,9 +168,10 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 		return -1;
 	enum param_type type = param_type(declaration);
 	if (type == PARAM_TYPES)
-		return schema_fail(s, &at_type,
-				   "string, integer, boolean, directory, plan, dns_label, dns_subdomain, namespace or target",
-				   "no such type");
+		return schema_fail(
+			s, &at_type,
+			"string, integer, boolean, directory, plan, dns_label, dns_subdomain, namespace or target",
+			"no such type");
 	if (check_type_keys(s, at, declaration, type) < 0)
 		return -1;
 	const char *pattern = json_str(declaration, "pattern");
@@ -274,7 +277,8 @@ static int is_directory(jv declaration, const char *text)
 		auto_jv glob = json_at(under, i);
 		/* The root itself and hidden directories only where they are written out. */
 		if (strcmp(json_text(glob), path) == 0 ||
-		    (strcmp(path, ".") != 0 && fnmatch(json_text(glob), path, FNM_PATHNAME | FNM_PERIOD | FNM_NOESCAPE) == 0))
+		    (strcmp(path, ".") != 0 &&
+		     fnmatch(json_text(glob), path, FNM_PATHNAME | FNM_PERIOD | FNM_NOESCAPE) == 0))
 			return 1;
 	}
 	return 0;
@@ -346,7 +350,8 @@ static int scalar_is(jv declaration, enum param_type type, jv value, enum policy
 	return 1;
 }
 
-int param_take(jv root, const char *name, jv declaration, jv value, enum policy_typing typing, jv *out, struct sbx_error *err)
+int param_take(jv root, const char *name, jv declaration, jv value, enum policy_typing typing, jv *out,
+	       struct sbx_error *err)
 {
 	enum param_type type = param_type(declaration);
 	const char *text = json_text(value);

@@ -1,6 +1,7 @@
-/* when: rules, jq expressions that can only raise a tier or deny. They see the call and nothing else: every word that is not on a short
- * list is refused when the file is loaded, and evaluation happens in a child of its own with a budget of processor time and memory. A rule
- * that fails in any way denies. The one file beside json.c that includes libjq's headers. */
+/* when: rules, jq expressions that can only raise a tier or deny. They see the call and nothing else: every word that
+ * is not on a short list is refused when the file is loaded, and evaluation happens in a child of its own with a budget
+ * of processor time and memory. A rule that fails in any way denies. The one file beside json.c that includes libjq's
+ * headers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <jq.h>
@@ -17,10 +18,11 @@
 #include "policy_impl.h"
 #include "spawn.h"
 
-static const long cpu_budget_us = 50 * 1000;		/* for one evaluation */
-static const long compile_budget_us = 5 * 1000 * 1000;	/* for libjq's own start: some 20 ms, and much more under a debugger */
+static const long cpu_budget_us = 50 * 1000; /* for one evaluation */
+static const long compile_budget_us =
+	5 * 1000 * 1000; /* for libjq's own start: some 20 ms, and much more under a debugger */
 static const uint64_t memory_more = (uint64_t)512 << 20; /* that the child may map beside what it has */
-static const int64_t deadline_ms = 20 * 1000;		/* of all rules of a tool, on a busy machine */
+static const int64_t deadline_ms = 20 * 1000;		 /* of all rules of a tool, on a busy machine */
 static const size_t expression_max = 2048;
 
 /* --- the words of a rule --- */
@@ -28,11 +30,51 @@ static const size_t expression_max = 2048;
 static int word_is_known(const char *word, size_t len)
 {
 	static const char *const words[] = {
-		"true",	    "false",	"null",	      "and",	  "or",		"not",	    "if",	"then",	      "elif",	  "else",
-		"end",	    "as",	"any",	      "all",	  "map",	"select",   "length",	"keys",	      "has",	  "contains",
-		"inside",   "startswith", "endswith", "test",	  "type",	"tostring", "tonumber", "split",      "join",	  "index",
-		"unique",   "sort",	"add",	      "min",	  "max",	"first",    "last",	"to_entries", "ltrimstr", "rtrimstr",
-		"in",	    "values",	"ascii_downcase", "flatten", "range",
+		"true",
+		"false",
+		"null",
+		"and",
+		"or",
+		"not",
+		"if",
+		"then",
+		"elif",
+		"else",
+		"end",
+		"as",
+		"any",
+		"all",
+		"map",
+		"select",
+		"length",
+		"keys",
+		"has",
+		"contains",
+		"inside",
+		"startswith",
+		"endswith",
+		"test",
+		"type",
+		"tostring",
+		"tonumber",
+		"split",
+		"join",
+		"index",
+		"unique",
+		"sort",
+		"add",
+		"min",
+		"max",
+		"first",
+		"last",
+		"to_entries",
+		"ltrimstr",
+		"rtrimstr",
+		"in",
+		"values",
+		"ascii_downcase",
+		"flatten",
+		"range",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -70,7 +112,8 @@ static const char *find_forbidden(const char *text)
 			/* ".name" is a member; "$name" was bound by the rule itself, but for what libjq binds. */
 			int is_member = p > text && p[-1] == '.' && (p - 1 == text || p[-2] != '.');
 			int is_variable = p > text && p[-1] == '$';
-			if (is_variable ? (*p == '_' || (n == 3 && memcmp(p, "ENV", n) == 0)) : !is_member && !word_is_known(p, n))
+			if (is_variable ? (*p == '_' || (n == 3 && memcmp(p, "ENV", n) == 0))
+					: !is_member && !word_is_known(p, n))
 				return p;
 			p += n;
 		} else if (*p == '"') {
@@ -97,7 +140,8 @@ int when_check_text(const struct schema *s, const struct yaml_at *at, const char
 	if (place == NULL)
 		return 0;
 	return schema_fail(s, at,
-			   "a rule may use members, comparisons, and, or, not, if, any, all, map, select, length, has, contains, startswith, "
+			   "a rule may use members, comparisons, and, or, not, if, any, all, map, select, length, has, "
+			   "contains, startswith, "
 			   "endswith, test, split and others that sbx-policy(5) lists; never env, input, now, import",
 			   "byte %zu begins something that a rule may not use", (size_t)(place - expression) + 1);
 }
@@ -182,10 +226,11 @@ static void limit_child(void)
 	const rlim_t most = mapped_now() + memory_more;
 	const struct rlimit memory = {.rlim_cur = most, .rlim_max = most}, none = {.rlim_cur = 0};
 
-	/* libjq compiles in whatever $HOME/.jq defines: a caller who never called start() must not decide what a rule means. */
+	/* libjq compiles in whatever $HOME/.jq defines: a caller who never called start() must not decide what a rule
+	 * means. */
 	environ = environment;
-	if (setrlimit(RLIMIT_AS, &memory) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 || setrlimit(RLIMIT_FSIZE, &none) < 0 ||
-	    setrlimit(RLIMIT_NPROC, &none) < 0)
+	if (setrlimit(RLIMIT_AS, &memory) < 0 || setrlimit(RLIMIT_CORE, &none) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &none) < 0 || setrlimit(RLIMIT_NPROC, &none) < 0)
 		_exit(1);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
@@ -296,8 +341,8 @@ int when_evaluate(jv tool, jv input, struct when_outcome *outcome, struct sbx_er
 	*outcome = (struct when_outcome){.raise = TIER_LOW, .raised = jv_array()};
 	if (n == 0)
 		return 0;
-	/* One program, because libjq needs some 20 ms before it compiles anything: "[(A)],[(B)]". Each expression compiled alone when the policy
-	 * was loaded, so none can close a bracket of ours. */
+	/* One program, because libjq needs some 20 ms before it compiles anything: "[(A)],[(B)]". Each expression
+	 * compiled alone when the policy was loaded, so none can close a bracket of ours. */
 	for (int i = 0; i < n; i++) {
 		auto_jv rule = json_at(rules, i);
 		if (buf_addf(&program, err, "%s[(%s)]", i == 0 ? "" : ",", json_str(rule, "if")) < 0)

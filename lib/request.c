@@ -1,4 +1,5 @@
-/* Requests from outside: exactly three members, bounded, and the asker from the line that starts us or from the kernel. */
+/* Requests from outside: exactly three members, bounded, and the asker from the line that starts us or from the kernel.
+ */
 #include "request.h"
 
 #include <pwd.h>
@@ -22,7 +23,8 @@ static int check_size(const struct request *r, struct sbx_error *err)
 	if (json_write(r->params, &text, err) < 0)
 		return -1;
 	if (text.len > REQUEST_PARAMS_MAX)
-		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "the parameters hold more than %zu bytes", REQUEST_PARAMS_MAX);
+		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "the parameters hold more than %zu bytes",
+				REQUEST_PARAMS_MAX);
 	return 0;
 }
 
@@ -104,7 +106,8 @@ int request_is_principal(const char *name)
 	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
 	size_t len = strlen(name);
 
-	return len > 0 && len <= REQUEST_NAME_MAX && name[strspn(name, inside)] == '\0' && strchr("-.@", name[0]) == NULL;
+	return len > 0 && len <= REQUEST_NAME_MAX && name[strspn(name, inside)] == '\0' &&
+	       strchr("-.@", name[0]) == NULL;
 }
 
 static void name_uid(struct request *r)

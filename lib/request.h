@@ -1,4 +1,5 @@
-/* What sbx-policy is asked, by whom: a JSON object on a descriptor or words of a command line, and the principal, who is never taken from either. */
+/* What sbx-policy is asked, by whom: a JSON object on a descriptor or words of a command line, and the principal, who
+ * is never taken from either. */
 #ifndef SBX_REQUEST_H
 #define SBX_REQUEST_H
 
@@ -21,9 +22,13 @@ struct request {
 	uid_t uid;	 /* of the peer, or our own real one */
 	const char *via; /* "line", "peer", "uid" */
 };
-#define REQUEST_NONE {.params = jv_invalid()}
+#define REQUEST_NONE                                                                                                   \
+	{                                                                                                              \
+		.params = jv_invalid()                                                                                 \
+	}
 
-/* {"tool":…,"params":{…},"client":…} on FD, to its end. "no_input" (66), "bad_request", "unknown_member", "too_large", "json_*" (65). */
+/* {"tool":…,"params":{…},"client":…} on FD, to its end. "no_input" (66), "bad_request", "unknown_member", "too_large",
+ * "json_*" (65). */
 int request_read(struct request *r, int fd, struct sbx_error *err);
 
 /* TOOL KEY=VALUE…: COUNT words, which are changed. "usage" (64), "bad_request", "too_large" (65). */

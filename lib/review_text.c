@@ -244,6 +244,7 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	auto_jv named = json_object(policy, "plan");
 	auto_jv state = json_object(review->seal, "state");
 	auto_jv terraform = json_object(review->seal, "terraform");
+	const char *lineage = json_str(state, "lineage");
 	int shown = json_length(review->findings);
 
 	writer_put(w, "\nApplies plan ");
@@ -252,12 +253,18 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	writer_member(w, named, "verdict");
 	writer_put(w, ", made at ");
 	writer_member(w, review->seal, "created_at");
-	writer_put(w, " by version ");
+	writer_put(w, " with ");
+	writer_member(w, terraform, "program");
+	writer_put(w, " version ");
 	writer_member(w, terraform, "version");
-	writer_put(w, "\n  against state lineage ");
-	writer_member(w, state, "lineage");
-	writer_put(w, " serial ");
-	writer_member(w, state, "serial");
+	if (lineage != NULL && lineage[0] != '\0') {
+		writer_put(w, "\n  against state lineage ");
+		writer_quote(w, lineage);
+		writer_put(w, " serial ");
+		writer_member(w, state, "serial");
+	} else {
+		writer_put(w, "\n  against no state: there is none yet");
+	}
 	writer_put(w, "\nThe plan's changes: ");
 	writer_number(w, review->total);
 	writer_put(w, "\n");

@@ -1,4 +1,5 @@
-/* The step table on the wire. What is decoded has been checked: kinds, limits, names, and that every path stays where it belongs. */
+/* The step table on the wire. What is decoded has been checked: kinds, limits, names, and that every path stays where
+ * it belongs. */
 #include "steps.h"
 
 #include <linux/limits.h>
@@ -9,11 +10,11 @@
 #include "wire.h"
 
 enum {
-	MAX_ENV = 256,	     /* what a tool's policy lists, many times over */
-	MAX_INPUTS = 64,     /* a tree, a state, some artefacts */
+	MAX_ENV = 256,	 /* what a tool's policy lists, many times over */
+	MAX_INPUTS = 64, /* a tree, a state, some artefacts */
 	MAX_PROGRAMS = 64,
 	MAX_PRODUCES = 16,
-	MAX_NAME = 64,	     /* of an artefact or an isolation */
+	MAX_NAME = 64, /* of an artefact or an isolation */
 	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS,
 };
 
@@ -38,7 +39,8 @@ static int put_programs(const struct steps *s, struct buf *out, struct sbx_error
 	if (wire_put_u32(out, s->program_count, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < s->program_count; i++)
-		if (wire_put_str(out, s->programs[i].path, err) < 0 || wire_put_str(out, s->programs[i].sha256, err) < 0)
+		if (wire_put_str(out, s->programs[i].path, err) < 0 ||
+		    wire_put_str(out, s->programs[i].sha256, err) < 0)
 			return -1;
 	return 0;
 }
@@ -49,12 +51,14 @@ static int put_step(const struct step *step, struct buf *out, struct sbx_error *
 	    wire_put_u32(out, step->argc, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < step->argc; i++)
-		if (wire_put_u32(out, (uint32_t)step->argv[i].kind, err) < 0 || wire_put_str(out, step->argv[i].text, err) < 0)
+		if (wire_put_u32(out, (uint32_t)step->argv[i].kind, err) < 0 ||
+		    wire_put_str(out, step->argv[i].text, err) < 0)
 			return -1;
 	if (wire_put_u32(out, step->produce_count, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < step->produce_count; i++)
-		if (wire_put_str(out, step->produces[i].name, err) < 0 || wire_put_str(out, step->produces[i].path, err) < 0)
+		if (wire_put_str(out, step->produces[i].name, err) < 0 ||
+		    wire_put_str(out, step->produces[i].path, err) < 0)
 			return -1;
 	return 0;
 }
@@ -82,8 +86,8 @@ int steps_encode(const struct steps *steps, struct buf *out, struct sbx_error *e
 			return -1;
 	if (wire_put_str(out, steps->cwd, err) < 0 || put_env(steps, out, err) < 0 ||
 	    wire_put_u64(out, steps->output_max, err) < 0 || wire_put_u64(out, steps->artifact_max, err) < 0 ||
-	    wire_put_u64(out, steps->grace_ms, err) < 0 || put_inputs(steps, out, err) < 0 || put_programs(steps, out, err) < 0 ||
-	    wire_put_u32(out, steps->step_count, err) < 0)
+	    wire_put_u64(out, steps->grace_ms, err) < 0 || put_inputs(steps, out, err) < 0 ||
+	    put_programs(steps, out, err) < 0 || wire_put_u32(out, steps->step_count, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < steps->step_count; i++)
 		if (put_step(&steps->steps[i], out, err) < 0)
@@ -247,8 +251,8 @@ static int get_head(struct wire *w, struct steps *s, struct sbx_error *err)
 		return -1;
 	if (strcmp(s->cwd, ".") != 0 && !is_path_below(s->cwd))
 		return bad(err, "working directory");
-	if (get_env(w, s, err) < 0 || wire_get_u64(w, &s->output_max, err) < 0 || wire_get_u64(w, &s->artifact_max, err) < 0 ||
-	    wire_get_u64(w, &s->grace_ms, err) < 0)
+	if (get_env(w, s, err) < 0 || wire_get_u64(w, &s->output_max, err) < 0 ||
+	    wire_get_u64(w, &s->artifact_max, err) < 0 || wire_get_u64(w, &s->grace_ms, err) < 0)
 		return -1;
 	return s->grace_ms <= INT32_MAX ? 0 : bad(err, "grace");
 }

@@ -1,4 +1,5 @@
-/* The step table: what sbx-entry is to check and to run, written by sbx-run, handed over by descriptor, length-prefixed (wire.h). */
+/* The step table: what sbx-entry is to check and to run, written by sbx-run, handed over by descriptor, length-prefixed
+ * (wire.h). */
 #ifndef SBX_STEPS_H
 #define SBX_STEPS_H
 
@@ -45,8 +46,8 @@ enum input_kind {
 };
 struct input {
 	enum input_kind kind;
-	char *name;	/* INPUT_ARTIFACT */
-	char *path;	/* INPUT_STATE_*: relative to SANDBOX_WORK */
+	char *name; /* INPUT_ARTIFACT */
+	char *path; /* INPUT_STATE_*: relative to SANDBOX_WORK */
 	char sha256[65];
 	uint64_t size; /* of its bytes in the inputs descriptor, where the inputs stand one after the other */
 };
@@ -59,11 +60,11 @@ struct program_digest {
 #define STEPS_NAMESPACES 7 /* user mnt pid net ipc uts cgroup, in this order */
 
 struct steps {
-	char require[16];			  /* isolation that must be found: "local", "gvisor", "cluster-gvisor" */
+	char require[16]; /* isolation that must be found: "local", "gvisor", "cluster-gvisor" */
 	uint64_t host_namespaces[STEPS_NAMESPACES]; /* inode numbers of the host's, for the comparison */
-	char *cwd;				  /* relative to SANDBOX_WORK; "." */
-	char **env;				  /* NAME=value, NULL at the end */
-	uint64_t output_max;			  /* bytes of stdout, and of stderr, that a step may send; the rest is counted and dropped */
+	char *cwd;				    /* relative to SANDBOX_WORK; "." */
+	char **env;				    /* NAME=value, NULL at the end */
+	uint64_t output_max; /* bytes of stdout, and of stderr, that a step may send; the rest is counted and dropped */
 	uint64_t artifact_max;
 	uint64_t grace_ms; /* between INT and KILL when the driver stops it */
 	struct input *inputs;

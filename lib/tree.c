@@ -1,5 +1,5 @@
-/* Packing a tree by descriptors. The directory belongs to somebody who may swap names while it is read: every object is opened below its
- * parent's descriptor without following anything, and what was opened is what is judged. */
+/* Packing a tree by descriptors. The directory belongs to somebody who may swap names while it is read: every object is
+ * opened below its parent's descriptor without following anything, and what was opened is what is judged. */
 #include "tree.h"
 
 #include <dirent.h>
@@ -33,7 +33,8 @@ struct packer {
 static int unsafe(const struct packer *p, struct sbx_error *err, const char *why)
 {
 	sbx_fail(err, SBX_BAD_REQUEST, "unsafe_tree", "\"%.120s\" %s", p->path, why);
-	return sbx_hint(err, "a tree may hold directories, regular files with one link, and symlinks that stay inside it");
+	return sbx_hint(err,
+			"a tree may hold directories, regular files with one link, and symlinks that stay inside it");
 }
 
 static int too_large(struct sbx_error *err, const char *what)
@@ -62,7 +63,8 @@ static int put_head(struct packer *p, enum tree_kind kind, struct sbx_error *err
 	return wire_put_bytes(&p->block, p->path, p->path_len, err);
 }
 
-/* Never part of a copy: state and its backups hold secrets and have their own way in; the other two are caches and history. */
+/* Never part of a copy: state and its backups hold secrets and have their own way in; the other two are caches and
+ * history. */
 static int is_left_out(const char *name)
 {
 	static const char state[] = ".tfstate";
@@ -105,7 +107,8 @@ static int pack_symlink(struct packer *p, int dirfd, const char *name, struct sb
 	if (len <= 0)
 		return unsafe(p, err, "changed while it was read");
 	target[len] = '\0';
-	/* Text alone cannot tell where a link through another link leads: let the kernel walk it, too. A dangling one is fine. */
+	/* Text alone cannot tell where a link through another link leads: let the kernel walk it, too. A dangling one
+	 * is fine. */
 	auto_fd end = io_open_beneath(p->root, p->path, O_PATH, 0);
 	if (!tree_target_stays(p->path, target) || (end < 0 && errno != ENOENT && errno != ENOTDIR))
 		return unsafe(p, err, "is a symlink that leads out of the tree");
@@ -153,7 +156,8 @@ static int pack_file(struct packer *p, int dirfd, const char *name, struct sbx_e
 	if (size > LIMIT_TREE_BYTES - p->content)
 		return too_large(err, "more bytes");
 	p->content += size;
-	if (put_head(p, (st.st_mode & S_IXUSR) ? TREE_PROGRAM : TREE_FILE, err) < 0 || wire_put_u64(&p->block, size, err) < 0)
+	if (put_head(p, (st.st_mode & S_IXUSR) ? TREE_PROGRAM : TREE_FILE, err) < 0 ||
+	    wire_put_u64(&p->block, size, err) < 0)
 		return -1;
 	return pack_content(p, fd, size, err);
 }
@@ -209,7 +213,8 @@ static int read_names(int dirfd, struct names *names, struct sbx_error *err)
 			break;
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 || is_left_out(entry->d_name))
 			continue;
-		result = names->count >= LIMIT_TREE_FILES ? too_large(err, "more files") : names_add(names, entry->d_name, err);
+		result = names->count >= LIMIT_TREE_FILES ? too_large(err, "more files")
+							  : names_add(names, entry->d_name, err);
 	}
 	if (result == 0 && errno != 0)
 		result = sbx_fail_errno(err, SBX_IO, "io_error", "cannot list a directory");
@@ -253,7 +258,8 @@ static int pack_dir(struct packer *p, int dirfd, unsigned depth, struct sbx_erro
 	int result = read_names(dirfd, &names, err);
 
 	for (size_t i = 0; result == 0 && i < names.count; i++) {
-		int len = snprintf(p->path + before, sizeof p->path - before, "%s%s", before > 0 ? "/" : "", names.list[i]);
+		int len = snprintf(p->path + before, sizeof p->path - before, "%s%s", before > 0 ? "/" : "",
+				   names.list[i]);
 		if (before + (size_t)len >= sizeof p->path) {
 			result = too_large(err, "longer paths");
 			break;

@@ -1,5 +1,5 @@
-/* Reading a packed tree: unpacking it below a directory, or finding one file in it. The bytes are not trusted: every name is checked, and the
- * kernel resolves each parent without symlinks below the directory. */
+/* Reading a packed tree: unpacking it below a directory, or finding one file in it. The bytes are not trusted: every
+ * name is checked, and the kernel resolves each parent without symlinks below the directory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/limits.h>
@@ -168,7 +168,8 @@ static int find_place(struct place *place, const struct head *head, struct sbx_e
 	base_close_fd(&place->fd);
 	memcpy(place->parent, head->path, len);
 	place->parent[len] = '\0';
-	place->fd = io_open_beneath(place->root, len > 0 ? place->parent : ".", O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	place->fd = io_open_beneath(place->root, len > 0 ? place->parent : ".", O_RDONLY | O_DIRECTORY,
+				    RESOLVE_NO_SYMLINKS);
 	return place->fd >= 0 ? 0 : cannot_create(head, err);
 }
 

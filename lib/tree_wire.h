@@ -16,7 +16,8 @@ enum tree_kind {
 	TREE_SYMLINK,
 };
 
-/* 1 when a symlink at PATH (relative, normal) with this TARGET names something below the tree, as far as text can tell. */
+/* 1 when a symlink at PATH (relative, normal) with this TARGET names something below the tree, as far as text can tell.
+ */
 int tree_target_stays(const char *path, const char *target);
 
 #endif

@@ -1,5 +1,5 @@
-/* libyaml's event parser (never its loader) behind the checks that make a policy file mean one thing: one document, no anchors, tags or
- * directives, each key once, no scalar whose type depends on the reader. */
+/* libyaml's event parser (never its loader) behind the checks that make a policy file mean one thing: one document, no
+ * anchors, tags or directives, each key once, no scalar whose type depends on the reader. */
 #include "yaml_lex.h"
 
 #include <yaml.h>
@@ -101,16 +101,18 @@ static int fail_parser(const struct yaml_lex *lex, struct sbx_error *err)
 	if (p->error == YAML_MEMORY_ERROR)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	if (p->error == YAML_READER_ERROR)
-		return sbx_fail(err, SBX_CONFIG, "yaml_character", "%s: at byte %zu: %s", lex->name, p->problem_offset, problem);
+		return sbx_fail(err, SBX_CONFIG, "yaml_character", "%s: at byte %zu: %s", lex->name, p->problem_offset,
+				problem);
 	return sbx_fail(err, SBX_CONFIG, "yaml_syntax", "%s:%zu:%zu: %s", lex->name, p->problem_mark.line + 1,
 			p->problem_mark.column + 1, problem);
 }
 
-/* Characters that show a reader another text than the one that counts: controls, line separators, direction overrides. */
+/* Characters that show a reader another text than the one that counts: controls, line separators, direction overrides.
+ */
 static int is_hidden(uint32_t c)
 {
-	return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-	       (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+	return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 ||
+	       c == 0xfeff || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 static int check_characters(const struct yaml_lex *lex, const struct yaml_item *item, const char *text, size_t len,
@@ -120,7 +122,8 @@ static int check_characters(const struct yaml_lex *lex, const struct yaml_item *
 		uint32_t code_point = 0;
 		size_t n = json_out_utf8(text + i, len - i, &code_point);
 		if (n == 0 || is_hidden(code_point))
-			return fail_at(lex, item, err, "yaml_character", "a control or invisible character in a text", NULL);
+			return fail_at(lex, item, err, "yaml_character", "a control or invisible character in a text",
+				       NULL);
 		i += n;
 	}
 	return 0;
@@ -144,7 +147,8 @@ static int looks_like_date(const char *s)
 	return strspn(s + 6 + month, digit) > 0;
 }
 
-/* Some reader of YAML 1.1 or 1.2 takes it for a number: any base, grouping, sexagesimal, fraction, exponent, infinity. */
+/* Some reader of YAML 1.1 or 1.2 takes it for a number: any base, grouping, sexagesimal, fraction, exponent, infinity.
+ */
 static int looks_like_number(const char *s)
 {
 	s += *s == '-' || *s == '+';
@@ -168,7 +172,8 @@ static int looks_like_number(const char *s)
 
 static int looks_like_word(const char *s)
 {
-	static const char *const words[] = {"", "~", "null", "y", "n", "yes", "no", "on", "off", "true", "false", "<<", "="};
+	static const char *const words[] = {"",	  "~",	 "null", "y",	  "n",	"yes", "no",
+					    "on", "off", "true", "false", "<<", "="};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strcasecmp(s, words[i]) == 0)
@@ -226,8 +231,8 @@ static int remember_key(struct yaml_lex *lex, const struct yaml_item *item, stru
 	for (size_t i = 0; i < level->key_count; i++) {
 		if (strcmp(level->keys[i].text, item->text) != 0)
 			continue;
-		sbx_fail(err, SBX_CONFIG, "yaml_duplicate_key", "%s:%zu:%zu: this key stands at %zu:%zu already", lex->name,
-			 item->line, item->column, level->keys[i].line, level->keys[i].column);
+		sbx_fail(err, SBX_CONFIG, "yaml_duplicate_key", "%s:%zu:%zu: this key stands at %zu:%zu already",
+			 lex->name, item->line, item->column, level->keys[i].line, level->keys[i].column);
 		return sbx_hint(err, "remove one of the two");
 	}
 	if (level->key_count >= KEYS_MAX)
@@ -308,7 +313,8 @@ static int start_document(struct yaml_lex *lex, const struct yaml_item *item, st
 		return fail_at(lex, item, err, "yaml_documents", "a second document", "one file holds one document");
 	if (lex->event.data.document_start.version_directive != NULL ||
 	    lex->event.data.document_start.tag_directives.start != lex->event.data.document_start.tag_directives.end)
-		return fail_at(lex, item, err, "yaml_directive", "directives are not supported", "remove the line with %");
+		return fail_at(lex, item, err, "yaml_directive", "directives are not supported",
+			       "remove the line with %");
 	lex->started = 1;
 	return 0;
 }
@@ -335,9 +341,11 @@ static int take_event(struct yaml_lex *lex, struct yaml_item *item, struct sbx_e
 	case YAML_SCALAR_EVENT:
 		return take_scalar(lex, item, err) < 0 ? -1 : 1;
 	case YAML_SEQUENCE_START_EVENT:
-		return open_level(lex, item, 0, e->data.sequence_start.anchor, e->data.sequence_start.tag, err) < 0 ? -1 : 1;
+		return open_level(lex, item, 0, e->data.sequence_start.anchor, e->data.sequence_start.tag, err) < 0 ? -1
+														    : 1;
 	case YAML_MAPPING_START_EVENT:
-		return open_level(lex, item, 1, e->data.mapping_start.anchor, e->data.mapping_start.tag, err) < 0 ? -1 : 1;
+		return open_level(lex, item, 1, e->data.mapping_start.anchor, e->data.mapping_start.tag, err) < 0 ? -1
+														  : 1;
 	case YAML_SEQUENCE_END_EVENT:
 	case YAML_MAPPING_END_EVENT:
 		return close_level(lex, item) < 0 ? -1 : 1;

@@ -1,5 +1,5 @@
-/* Strict YAML as a stream of tokens: the only includer of libyaml. The accepted subset and the refusals are those of yaml_jv.h; everything
- * that makes two YAML readers disagree about a file is an error here. */
+/* Strict YAML as a stream of tokens: the only includer of libyaml. The accepted subset and the refusals are those of
+ * yaml_jv.h; everything that makes two YAML readers disagree about a file is an error here. */
 #ifndef SBX_YAML_LEX_H
 #define SBX_YAML_LEX_H
 
@@ -29,13 +29,14 @@ struct yaml_item {
 
 struct yaml_lex;
 
-/* Over a block that must outlive it; NAME stands in messages and must outlive it too. NULL with "yaml_too_large", "no_memory". */
+/* Over a block that must outlive it; NAME stands in messages and must outlive it too. NULL with "yaml_too_large",
+ * "no_memory". */
 struct yaml_lex *yaml_lex_new(const char *bytes, size_t len, const char *name, struct sbx_error *err);
 void yaml_lex_free(struct yaml_lex *lex); /* NULL is fine */
 
-/* The next token; -1 with class 78 and "NAME:LINE:COLUMN: …": "yaml_syntax", "yaml_anchor", "yaml_tag", "yaml_directive", "yaml_documents",
- * "yaml_key", "yaml_duplicate_key", "yaml_quote" (a plain scalar that is not text to every reader), "yaml_character", "yaml_depth",
- * "yaml_too_large". After an error only yaml_lex_free may follow. */
+/* The next token; -1 with class 78 and "NAME:LINE:COLUMN: …": "yaml_syntax", "yaml_anchor", "yaml_tag",
+ * "yaml_directive", "yaml_documents", "yaml_key", "yaml_duplicate_key", "yaml_quote" (a plain scalar that is not text
+ * to every reader), "yaml_character", "yaml_depth", "yaml_too_large". After an error only yaml_lex_free may follow. */
 int yaml_lex_next(struct yaml_lex *lex, struct yaml_item *item, struct sbx_error *err);
 
 static inline void yaml_lex_free_at(struct yaml_lex **lex)

@@ -38,7 +38,8 @@ static int skip(struct walk *w, const struct yaml_item *first)
 static int enter(struct walk *w, const struct yaml_at *step, struct yaml_item *item)
 {
 	for (int i = 0;; i++) {
-		if (next(w, item) < 0 || item->token == YAML_MAP_CLOSE || item->token == YAML_LIST_CLOSE || item->token == YAML_END)
+		if (next(w, item) < 0 || item->token == YAML_MAP_CLOSE || item->token == YAML_LIST_CLOSE ||
+		    item->token == YAML_END)
 			return 0;
 		size_t line = item->line;
 		int found = step->key == NULL && i == step->index;

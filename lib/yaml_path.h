@@ -1,5 +1,5 @@
-/* Where something stands in a YAML text: for messages of checks that run on the JSON value, which holds no lines. Costs nothing
- * until a line is asked for. */
+/* Where something stands in a YAML text: for messages of checks that run on the JSON value, which holds no lines. Costs
+ * nothing until a line is asked for. */
 #ifndef SBX_YAML_PATH_H
 #define SBX_YAML_PATH_H
 

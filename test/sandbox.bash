@@ -26,7 +26,10 @@ sandbox_setup() {
 
 sandbox_teardown() {
 	[ -z "${HOLD-}" ] || exec {HOLD}<&-
-	[ -z "${BACKGROUND-}" ] || kill -KILL "$BACKGROUND" 2>/dev/null || true
+	[ -z "${BACKGROUND-}" ] || {
+		kill -KILL "$BACKGROUND"
+		wait "$BACKGROUND"
+	} 2>/dev/null || true
 }
 
 # The rest of the test as a user without any right.
@@ -35,7 +38,7 @@ unprivileged() {
 	AS=(setpriv --reuid=65533 --regid=65533 --clear-groups)
 }
 
-# table WORD...: see test/unit/mksteps.c.
+# table WORD...: the words of test/helpers/mksteps.c.
 table() {
 	"$SBX_BUILD/test/mksteps" "$D/table" "$D/inputs" "$@"
 }
@@ -62,7 +65,7 @@ sandbox() {
 }
 
 frames() {
-	"$SBX_BUILD/test/frames" "$D" <"$D/frames" >"$D/lines"
+	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines"
 }
 
 # sandbox_in_background WORD...: the same, left running as $BACKGROUND.
@@ -85,5 +88,5 @@ frame() {
 
 # Nothing that runs NAME (at most 15 characters) is left.
 nobody_runs() {
-	! grep -lsx "$1" /proc/[0-9]*/comm
+	! grep -qsx "$1" /proc/[0-9]*/comm
 }

@@ -1,4 +1,5 @@
-/* Build-time program: prints the system-call filter of the sandbox as an array of struct sock_filter, for isolate_seccomp.c. */
+/* Build-time program: prints the system-call filter of the sandbox as an array of struct sock_filter, for
+ * isolate_seccomp.c. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <seccomp.h>

@@ -1,16 +1,13 @@
 /* A step of the sandbox tests: tries one thing, or many, and says what happened. Static, needs nothing of the sandbox.
  *
- *     probe escape             one line "NAME RESULT" for each attempt to get out; RESULT is the errno's name, or what was seen
- *     probe print TEXT         stdout            probe complain TEXT   stderr
- *     probe exit N             probe raise N     probe cat FILE        probe write FILE TEXT      probe append FILE TEXT
- *     probe link TARGET FILE   probe fifo FILE   probe mkdir DIR       probe size FILE N (a hole)
- *     probe flood              writes until it is killed
- *     probe stubborn           ignores every signal and sleeps        probe polite FILE  on INT writes FILE and exits 0
- *     probe daemon FILE TEXT   leaves a process that rewrites FILE with TEXT and shouts on stdout, for ever
- *     probe hold               leaves a process that keeps stdout open
- *     probe orphans N          makes N grandchildren that outlive their parent
- *     probe bomb               forks until it may not; prints how often
- *     probe fill DIR           writes until the disk is full; prints the megabytes
+ *     probe escape             one line "NAME RESULT" for each attempt to get out; RESULT is the errno's name, or what
+ * was seen probe print TEXT         stdout            probe complain TEXT   stderr probe exit N             probe raise
+ * N     probe cat FILE        probe write FILE TEXT      probe append FILE TEXT probe link TARGET FILE   probe fifo
+ * FILE   probe mkdir DIR       probe size FILE N (a hole) probe flood              writes until it is killed probe
+ * stubborn           ignores every signal and sleeps        probe polite FILE  on INT writes FILE and exits 0 probe
+ * daemon FILE TEXT   leaves a process that rewrites FILE with TEXT and shouts on stdout, for ever probe hold leaves a
+ * process that keeps stdout open probe orphans N          makes N grandchildren that outlive their parent probe bomb
+ * forks until it may not; prints how often probe fill DIR           writes until the disk is full; prints the megabytes
  *     probe grow N             allocates N megabytes; prints "got" or "refused"
  *     probe i386 | x32         makes a system call of another architecture
  *     probe environ            every variable, one a line                probe fds  the open descriptors
@@ -69,7 +66,8 @@ static int listen_abstract(const char *name)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	memcpy(address.sun_path + 1, name, strlen(name));
-	if (bind(fd, (struct sockaddr *)&address, (socklen_t)(sizeof(sa_family_t) + 1 + strlen(name))) < 0 || listen(fd, 8) < 0)
+	if (bind(fd, (struct sockaddr *)&address, (socklen_t)(sizeof(sa_family_t) + 1 + strlen(name))) < 0 ||
+	    listen(fd, 8) < 0)
 		return 1;
 	printf("listening\n");
 	fflush(stdout);
@@ -128,7 +126,8 @@ static void mount_flags(const char *name, const char *path)
 	if (statvfs(path, &st) < 0)
 		printf("%s %s\n", name, strerrorname_np(errno));
 	else
-		printf("%s ro=%d nosuid=%d nodev=%d\n", name, !!(st.f_flag & ST_RDONLY), !!(st.f_flag & ST_NOSUID), !!(st.f_flag & ST_NODEV));
+		printf("%s ro=%d nosuid=%d nodev=%d\n", name, !!(st.f_flag & ST_RDONLY), !!(st.f_flag & ST_NOSUID),
+		       !!(st.f_flag & ST_NODEV));
 }
 
 static void try_terminal(void)
@@ -263,7 +262,8 @@ static int put(const char *file, int flags, const char *text)
 {
 	int fd = open(file, O_WRONLY | flags, 0644);
 
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0 ? 0 : (perror(file), 1);
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0 ? 0
+												   : (perror(file), 1);
 }
 
 static int cat(const char *file)

@@ -1,8 +1,8 @@
 /* stepper: a step whose behaviour a test spells out, as VERB ARGUMENT… ; VERB ARGUMENT… (the words `then` part them):
  *   out TEXT | err TEXT | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL LINEAGE |
- *   stubborn | sleep | linger | exit N
+ *   stubborn | sleep | linger | fds | exit N
  * flood writes N bytes of the value BYTE to stdout, fill to stderr; sleep ends on INT (status 130), but not behind stubborn; linger leaves
- * a process behind that writes to stdout. */
+ * a process behind that writes to stdout; fds prints the numbers of the open descriptors, a line each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -139,6 +139,12 @@ static int act(char **argv, int left)
 		sleep_on();
 	if (NEEDS("linger", 0)) {
 		linger();
+		return 1;
+	}
+	if (NEEDS("fds", 0)) {
+		for (int fd = 0; fd < 1024; fd++)
+			if (fcntl(fd, F_GETFD) >= 0)
+				dprintf(1, "%d\n", fd);
 		return 1;
 	}
 	if (NEEDS("exit", 1))

@@ -92,6 +92,33 @@ desk() {
 	assert_contains "$stderr" "$id is claimed by alice"
 }
 
+@test "a claim comes back when its call proves that it started nothing, and only then" {
+	approve_stage() {
+		sbx-policy cred_apply >"$T/call.json"
+		run_sbx "$1" sbx-approve <"$T/call.json"
+		printf '%s' "$output" >"$T/claimed.json"
+	}
+	approve_stage 75
+	local id
+	id=$(ask_id)
+	sign "$id"
+	approve_stage 0
+	# No record, no credential: sbx-cred refuses before it starts anything.
+	chmod 666 "$T/var/audit.jsonl"
+	run --separate-stderr bash -c "sbx-cred sbx-run <'$T/claimed.json' 3>&-"
+	[ "$status" -ne 0 ]
+	chmod 600 "$T/var/audit.jsonl"
+	[ -s "$T/var/runs/$(jq -r .call.id "$T/claimed.json")/refused" ]
+	approve_stage 0
+	assert_json .approval.id "$id"
+	assert_json .approval.state claimed
+	assert_equal "$(events)" "approval.requested approval.granted approval.claimed approval.released approval.claimed"
+	# This one says nothing: it stays spent. Neither does the proof of the first call count for it.
+	cp "$T/var/runs/"*/refused "$T/var/runs/$(jq -r .call.id "$T/claimed.json")/refused"
+	approve_stage 75
+	[ "$(ask_id)" != "$id" ]
+}
+
 @test "eight identical calls at once: one claims" {
 	ask note=race
 	sign "$(ask_id)"

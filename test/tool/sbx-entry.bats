@@ -23,7 +23,7 @@ entry() {
 }
 
 lines() {
-	"$SBX_BUILD/test/frames" "$D" <"$D/frames"
+	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames"
 }
 
 @test "it is static" {

@@ -64,7 +64,9 @@ static void test_fields(void)
 	CHECK(!FIELDS_ARE(FIELD("", "8", "12345678"), "[\"\"]"));
 	CHECK(!FIELDS_ARE(FIELD("TOKEN", "8", "12345678"), "[\"TOKEN\"]"));
 	CHECK(!FIELDS_ARE("token", "[\"token\"]"));
-	CHECK(!FIELDS_ARE("token\0" "8", "[\"token\"]"));
+	CHECK(!FIELDS_ARE("token\0"
+			  "8",
+			  "[\"token\"]"));
 	CHECK(!FIELDS_ARE(FIELD("token", "8", "12345678") "x", "[\"token\"]"));
 }
 
@@ -110,29 +112,37 @@ static void test_render(void)
 	CHECK_STR(RENDERED("token", FIELD("token", "8", "1234 678"), "null"), "provider_protocol");
 	CHECK_STR(RENDERED("token", FIELD("token", "8", "1234\"678"), "null"), "provider_protocol");
 	CHECK_STR(RENDERED("token", FIELD("token", "8", "1234\\678"), "null"), "provider_protocol");
-	CHECK_STR(RENDERED("token", FIELD("token", "8", "1234\xff"
-							 "678"),
+	CHECK_STR(RENDERED("token",
+			   FIELD("token", "8",
+				 "1234\xff"
+				 "678"),
 			   "null"),
 		  "provider_protocol");
 	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), "{\"server\":\"https://k:6443\"}"),
 		  "apiVersion: v1\nkind: Config\nclusters:\n- name: sbx\n  cluster:\n    server: \"https://k:6443\"\n"
-		  "contexts:\n- name: sbx\n  context:\n    cluster: sbx\n    user: sbx\ncurrent-context: sbx\nusers:\n- name: sbx\n"
+		  "contexts:\n- name: sbx\n  context:\n    cluster: sbx\n    user: sbx\ncurrent-context: "
+		  "sbx\nusers:\n- name: sbx\n"
 		  "  user:\n    token: \"12345678\"\n");
 	snprintf(ca, sizeof ca, "%s/ca.pem", dir);
 	CHECK(io_replace_file(AT_FDCWD, ca, "PEM!", 4, &err) == 0);
 	snprintf(target, sizeof target, "{\"server\":\"https://k:6443\",\"ca_file\":\"%s\"}", ca);
-	CHECK(strstr(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), target), "    certificate-authority-data: \"UEVNIQ==\"\n"));
+	CHECK(strstr(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), target),
+		     "    certificate-authority-data: \"UEVNIQ==\"\n"));
 	CHECK(chmod(ca, 0666) == 0);
 	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), target), "bad_target");
 	CHECK(unlink(ca) == 0);
 	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), target), "bad_target");
-	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), "{\"server\":\"http://k:6443\"}"), "bad_target");
-	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), "{\"server\":\"https://k\\n\"}"), "bad_target");
+	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), "{\"server\":\"http://k:6443\"}"),
+		  "bad_target");
+	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), "{\"server\":\"https://k\\n\"}"),
+		  "bad_target");
 	CHECK_STR(RENDERED("kubeconfig", FIELD("token", "8", "12345678"), "null"), "bad_target");
 	CHECK_STR(RENDERED("aws-credentials",
-			   FIELD("access_key_id", "8", "AKIDAKID") FIELD("secret_access_key", "9", "secret+/=") FIELD("session_token", "8", "tokentok"),
+			   FIELD("access_key_id", "8", "AKIDAKID") FIELD("secret_access_key", "9", "secret+/=")
+				   FIELD("session_token", "8", "tokentok"),
 			   "null"),
-		  "[default]\naws_access_key_id = AKIDAKID\naws_secret_access_key = secret+/=\naws_session_token = tokentok\n");
+		  "[default]\naws_access_key_id = AKIDAKID\naws_secret_access_key = secret+/=\naws_session_token = "
+		  "tokentok\n");
 	CHECK_STR(RENDERED("aws-credentials", FIELD("access_key_id", "8", "AKIDAKID"), "null"), "provider_protocol");
 	CHECK_STR(RENDERED("password", FIELD("token", "8", "12345678"), "null"), "bug");
 	CHECK(credential_form(NULL) == CREDENTIAL_FORMS && credential_form("") == CREDENTIAL_FORMS);
@@ -143,8 +153,18 @@ static void test_seal(void)
 	static const char first[] = FIELD("token", "8", "11111111");
 	static const char second[] = FIELD("access_key_id", "8", "AKIDAKID") FIELD("secret_access_key", "8", "22222222")
 		FIELD("session_token", "8", "33333333");
-	static const char files[] = "\0\0\0\0\0\0\0\x08" "11111111" "\0\0\0\x01\0\0\0\x65" "[default]";
-	static const char bare[] = "\0\0\0\x08" "11111111" "\0\0\0\x08" "AKIDAKID" "\0\0\0\x08" "22222222" "\0\0\0\x08" "33333333";
+	static const char files[] = "\0\0\0\0\0\0\0\x08"
+				    "11111111"
+				    "\0\0\0\x01\0\0\0\x65"
+				    "[default]";
+	static const char bare[] = "\0\0\0\x08"
+				   "11111111"
+				   "\0\0\0\x08"
+				   "AKIDAKID"
+				   "\0\0\0\x08"
+				   "22222222"
+				   "\0\0\0\x08"
+				   "33333333";
 	struct sbx_error err = SBX_ERROR_INIT;
 	auto_leases leases;
 	auto_fd credentials = -1, secrets = -1;
@@ -159,7 +179,8 @@ static void test_seal(void)
 	CHECK(credential_seal(&leases, &credentials, &secrets, &err) == 0);
 	CHECK(io_is_sealed(credentials) && io_is_sealed(secrets));
 	CHECK(pread(credentials, got, sizeof got, 0) == 8 + 8 + 8 + 0x65 && memcmp(got, files, sizeof files - 1) == 0);
-	CHECK(pread(secrets, got, sizeof got, 0) == (ssize_t)sizeof bare - 1 && memcmp(got, bare, sizeof bare - 1) == 0);
+	CHECK(pread(secrets, got, sizeof got, 0) == (ssize_t)sizeof bare - 1 &&
+	      memcmp(got, bare, sizeof bare - 1) == 0);
 	CHECK(lseek(credentials, 0, SEEK_CUR) == 0 && lseek(secrets, 0, SEEK_CUR) == 0);
 }
 
@@ -169,7 +190,8 @@ struct outcome {
 	size_t len;
 };
 
-static struct outcome drive(const char *const *argv, const char *input, size_t input_len, size_t max, struct secret *secret, int signal_fd, int ms)
+static struct outcome drive(const char *const *argv, const char *input, size_t input_len, size_t max,
+			    struct secret *secret, int signal_fd, int ms)
 {
 	struct buf answer = BUF_INIT(max);
 	struct outcome o = {.err = SBX_ERROR_INIT};
@@ -207,7 +229,8 @@ static void test_process(void)
 	CHECK(o.result < 0 && o.err.class == SBX_PROTOCOL);
 	CHECK_STR(o.err.code, "too_large");
 	/* A secret beside an answer, both larger than a pipe. */
-	o = drive(SH("head -c 65536 /dev/zero >&3; exec 3>&-; head -c 200000 /dev/zero"), NULL, 0, 200000, &secret, -1, 20000);
+	o = drive(SH("head -c 65536 /dev/zero >&3; exec 3>&-; head -c 200000 /dev/zero"), NULL, 0, 200000, &secret, -1,
+		  20000);
 	CHECK(o.result == 0 && o.len == 200000 && secret.len == LIMIT_SECRET);
 	o = drive(SH("head -c 65537 /dev/zero >&3; echo done"), NULL, 0, 100, &flood, -1, 20000);
 	CHECK(o.result < 0 && flood.len == 0);
@@ -267,7 +290,8 @@ static void test_reader(void)
 static void test_left(void)
 {
 	static const char call[] = "0123456789abcdef0123456789abcdef";
-	static const char good[] = "{\"call\":\"0123456789abcdef0123456789abcdef\",\"index\":1,\"lease\":\"ffffffffffffffffffffffffffffffff\","
+	static const char good[] = "{\"call\":\"0123456789abcdef0123456789abcdef\",\"index\":1,\"lease\":"
+				   "\"ffffffffffffffffffffffffffffffff\","
 				   "\"provider\":\"jwt\",\"state\":\"requested\"}";
 	struct sbx_error err = SBX_ERROR_INIT;
 	char path[128], name[64];
@@ -286,7 +310,8 @@ static void test_left(void)
 	{
 		auto_leases leases;
 		leases_init(&leases);
-		CHECK(credential_left(&state, call, &leases, &err) == 0 && leases.count == 1 && leases.lease[0].state == LEASE_REQUESTED);
+		CHECK(credential_left(&state, call, &leases, &err) == 0 && leases.count == 1 &&
+		      leases.lease[0].state == LEASE_REQUESTED);
 		CHECK_STR(json_str(leases.lease[0].record, "lease"), "ffffffffffffffffffffffffffffffff");
 	}
 	/* A damaged one does not hide the others; one under another number, or of another call, is damaged. */

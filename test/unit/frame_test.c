@@ -121,7 +121,8 @@ static void test_malformed(void)
 #pragma GCC diagnostic pop
 		CHECK(count_text(line) == -1);
 	}
-	CHECK(count_text("no header at all, but a long line without a line feed, longer than any header that is one, so it cannot become "
+	CHECK(count_text("no header at all, but a long line without a line feed, longer than any header that is one, "
+			 "so it cannot become "
 			 "one any more") == -1);
 	CHECK(count_text("sbx-frame") == -3); /* may still become one */
 }

@@ -11,13 +11,15 @@
 #include "unit.h"
 
 /* RFC 8037 appendix A.1 and A.3. */
-static const unsigned char rfc_seed[JWT_SEED_SIZE] = {0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a, 0xf4, 0x92, 0xec, 0x2c, 0xc4,
-						      0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32, 0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60};
+static const unsigned char rfc_seed[JWT_SEED_SIZE] = {0x9d, 0x61, 0xb1, 0x9d, 0xef, 0xfd, 0x5a, 0x60, 0xba, 0x84, 0x4a,
+						      0xf4, 0x92, 0xec, 0x2c, 0xc4, 0x44, 0x49, 0xc5, 0x69, 0x7b, 0x32,
+						      0x69, 0x19, 0x70, 0x3b, 0xac, 0x03, 0x1c, 0xae, 0x7f, 0x60};
 static const char rfc_x[] = "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo";
 static const char rfc_kid[] = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
 /* Appendix A.4: no typ, no kid. */
-static const char rfc_token[] = "eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc."
-				"hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
+static const char rfc_token[] =
+	"eyJhbGciOiJFZERTQSJ9.RXhhbXBsZSBvZiBFZDI1NTE5IHNpZ25pbmc."
+	"hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
 
 static struct jwt_key key = JWT_KEY_INIT;
 
@@ -32,7 +34,8 @@ static void make_key(struct jwt_key *k, const unsigned char seed[JWT_SEED_SIZE])
 
 static jv claims_at(int64_t now)
 {
-	jv claims = json_set_str(json_set_str(jv_object(), "iss", "sbx:test"), "jti", "0123456789abcdef0123456789abcdef");
+	jv claims =
+		json_set_str(json_set_str(jv_object(), "iss", "sbx:test"), "jti", "0123456789abcdef0123456789abcdef");
 
 	claims = json_set_int(json_set_int(claims, "iat", now), "nbf", now);
 	return json_set_int(claims, "exp", now + 600);
@@ -107,7 +110,8 @@ static void test_vectors(void)
 	CHECK_STR(key.kid, rfc_kid);
 	CHECK_STR(verdict_text(rfc_token), "token_malformed");
 	/* The signature of the RFC's own token is what we would have made. */
-	CHECK_STR(strrchr(forge("{\"alg\":\"EdDSA\"}", "Example of Ed25519 signing"), '.') + 1, strrchr(rfc_token, '.') + 1);
+	CHECK_STR(strrchr(forge("{\"alg\":\"EdDSA\"}", "Example of Ed25519 signing"), '.') + 1,
+		  strrchr(rfc_token, '.') + 1);
 }
 
 static void test_round_trip(void)
@@ -165,8 +169,10 @@ static void test_refused(void)
 	CHECK_STR(verdict_text(forge("{" KID ",\"typ\":\"JWT\"}", "{}")), "token_algorithm");
 	CHECK_STR(verdict_text(forge("{\"alg\":\"EdDSA\"," KID "}", "{}")), "token_malformed");
 	CHECK_STR(verdict_text(forge("{\"alg\":\"EdDSA\",\"typ\":\"JWT\"}", "{}")), "token_key");
-	CHECK_STR(verdict_text(forge("{\"alg\":\"EdDSA\"," KID ",\"typ\":\"JWT\",\"crit\":[\"b64\"]}", "{}")), "token_malformed");
-	CHECK_STR(verdict_text(forge("{\"alg\":\"EdDSA\",\"alg\":\"EdDSA\"," KID ",\"typ\":\"JWT\"}", "{}")), "token_malformed");
+	CHECK_STR(verdict_text(forge("{\"alg\":\"EdDSA\"," KID ",\"typ\":\"JWT\",\"crit\":[\"b64\"]}", "{}")),
+		  "token_malformed");
+	CHECK_STR(verdict_text(forge("{\"alg\":\"EdDSA\",\"alg\":\"EdDSA\"," KID ",\"typ\":\"JWT\"}", "{}")),
+		  "token_malformed");
 	CHECK_STR(verdict_text(forge("[]", "{}")), "token_malformed");
 	CHECK_STR(verdict_text(forge("not JSON", "{}")), "token_malformed");
 	CHECK_STR(verdict_text(forge(GOOD_HEADER, "[]")), "token_malformed");
@@ -193,7 +199,8 @@ static void test_form(void)
 	CHECK(*last == 'A' || *last == 'Q' || *last == 'g' || *last == 'w');
 	(*last)++;
 	CHECK_STR(verdict_text(bad), "token_malformed");
-	static const char *const whole[] = {"", ".", "..", "...", "a.b", "e30.e30.", ".e30.e30", "e30..e30", "\xff.\xff.\xff"};
+	static const char *const whole[] = {"",		".",	    "..",	"...",		 "a.b",
+					    "e30.e30.", ".e30.e30", "e30..e30", "\xff.\xff.\xff"};
 	for (size_t i = 0; i < ARRAY_LEN(whole); i++)
 		CHECK_STR(verdict_text(whole[i]), "token_malformed");
 	CHECK_STR(verdict_text("e30.e30.e30"), "token_algorithm");
@@ -227,7 +234,8 @@ static void test_key_file(int dir)
 	struct stat st;
 
 	CHECK(jwt_key_open(dir, &a, &err) == 0);
-	CHECK(fstatat(dir, "key", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 07777) == 0600 && st.st_size == 32);
+	CHECK(fstatat(dir, "key", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	      (st.st_mode & 07777) == 0600 && st.st_size == 32);
 	CHECK(jwt_key_open(dir, &b, &err) == 0 && strcmp(a.kid, b.kid) == 0);
 	CHECK(fchmodat(dir, "key", 0640, 0) == 0);
 	CHECK(jwt_key_open(dir, &c, &err) < 0 && err.class == SBX_CONFIG);
@@ -235,7 +243,8 @@ static void test_key_file(int dir)
 	jwt_key_clear(&a);
 	jwt_key_clear(&b);
 	jwt_key_clear(&c);
-	static const char *const contents[] = {"", "0123456789abcdef0123456789abcde", "0123456789abcdef0123456789abcdef\n"};
+	static const char *const contents[] = {"", "0123456789abcdef0123456789abcde",
+					       "0123456789abcdef0123456789abcdef\n"};
 	for (size_t i = 0; i < ARRAY_LEN(contents); i++) {
 		struct jwt_key bad = JWT_KEY_INIT;
 		sbx_error_clear(&err);
@@ -280,7 +289,8 @@ int main(void)
 
 	if (mkdtemp(keys) == NULL || mkdtemp(list) == NULL)
 		return 1;
-	int keys_fd = open(keys, O_RDONLY | O_DIRECTORY | O_CLOEXEC), list_fd = open(list, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int keys_fd = open(keys, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
+	    list_fd = open(list, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	make_key(&key, rfc_seed);
 	test_vectors();
 	test_round_trip();

@@ -1,4 +1,5 @@
-/* Tools as data: what a policy file may not say, what a parameter may not be, how a tier comes about, and that a rule which misbehaves denies. */
+/* Tools as data: what a policy file may not say, what a parameter may not be, how a tier comes about, and that a rule
+ * which misbehaves denies. */
 #include "policy.h"
 
 #include <fcntl.h>
@@ -10,15 +11,16 @@
 static char dir[] = "/tmp/sbx-policy-test.XXXXXX";
 static struct sbx_error err;
 
-static const char root_yaml[] = "programs:\n"
-				"  echo: {path: /bin/echo, env: {A_FIXED: one}, env_allowed: [TOKEN_FILE, KUBECONFIG]}\n"
-				"  other: {path: /bin/other, env: {A_FIXED: two}}\n"
-				"scopes:\n"
-				"  plain: {audience: a, reads_secrets: false}\n"
-				"  secrets: {audience: a, reads_secrets: true, provider: jwt, lifetime: 1h}\n"
-				"namespaces: [web]\n"
-				"agent_writable: [agent/*]\n"
-				"tiers: {critical: {threshold: 3, ttl: 10m, require: {isolation: gvisor}}}\n";
+static const char root_yaml[] =
+	"programs:\n"
+	"  echo: {path: /bin/echo, env: {A_FIXED: one}, env_allowed: [TOKEN_FILE, KUBECONFIG]}\n"
+	"  other: {path: /bin/other, env: {A_FIXED: two}}\n"
+	"scopes:\n"
+	"  plain: {audience: a, reads_secrets: false}\n"
+	"  secrets: {audience: a, reads_secrets: true, provider: jwt, lifetime: 1h}\n"
+	"namespaces: [web]\n"
+	"agent_writable: [agent/*]\n"
+	"tiers: {critical: {threshold: 3, ttl: 10m, require: {isolation: gvisor}}}\n";
 
 static void put(const char *name, const char *text)
 {
@@ -69,7 +71,8 @@ static const struct {
 	{TOOL "steps: [[echo], [echo, {artifact: x}]]\nproduces: {x: ../x.bin}\n", "must be a relative path"},
 	{TOOL "steps: [[echo, {if: f, then: -x}]]\nparams: {f: {type: boolean, default: false}}\n", NULL},
 	{TOOL "steps: [[echo, {if: f, then: -x}]]\nparams: {f: {type: string}}\n", "must name a boolean"},
-	{TOOL "steps: [[echo, \"{f}\"]]\nparams: {f: {type: string, optional: true}}\n", "names a parameter that may be absent"},
+	{TOOL "steps: [[echo, \"{f}\"]]\nparams: {f: {type: string, optional: true}}\n",
+	 "names a parameter that may be absent"},
 	{TOOL "steps: [[echo, {if: f, then: \"{f}\"}]]\nparams: {f: {type: string, optional: true}}\n", NULL},
 	{TOOL "steps: [[echo, \"{num}\"]]\nparams: {num: {type: integer}}\n", "would be taken for an option"},
 	{TOOL "steps: [[echo, \"--n={num}\"]]\nparams: {num: {type: integer}}\n", NULL},
@@ -91,14 +94,16 @@ static const struct {
 	{TOOL ECHO "workspace: {cwd: \"{d}\"}\n", "names no parameter of the type directory"},
 	{TOOL ECHO "workspace: {state: {path: ., access: write}}\n", "must be high or apply a sealed plan"},
 	{"name: t\ndescription: d\ntier: high\n" ECHO "workspace: {state: {path: ., access: write}}\n", NULL},
-	{"name: t\ndescription: d\ntier: high\nsteps: [{argv: [echo], analyse: terraform}]\nworkspace: {state: {path: ., access: write}}\n",
+	{"name: t\ndescription: d\ntier: high\nsteps: [{argv: [echo], analyse: terraform}]\nworkspace: {state: {path: "
+	 "., access: write}}\n",
 	 "may not both analyse and change"},
 	{TOOL ECHO "params: {p: {type: plan}}\nworkspace: {state: {access: write}}\n", NULL},
 	{TOOL ECHO "params: {p: {type: plan}}\nworkspace: {cwd: .}\n", "the plan says where it runs"},
 	{TOOL ECHO "credentials: [{scope: plain, as: token, env: TOKEN_FILE}]\n", NULL},
 	{TOOL ECHO "credentials: [{scope: nosuch, as: token, env: TOKEN_FILE}]\n", "no such scope"},
 	{TOOL ECHO "credentials: [{scope: secrets, as: token, env: TOKEN_FILE}]\n", "the tool must be high"},
-	{"name: t\ndescription: d\ntier: high\n" ECHO "credentials: [{scope: secrets, as: token, env: TOKEN_FILE}]\n", NULL},
+	{"name: t\ndescription: d\ntier: high\n" ECHO "credentials: [{scope: secrets, as: token, env: TOKEN_FILE}]\n",
+	 NULL},
 	{TOOL ECHO "credentials: [{scope: plain, as: token, env: OTHER}]\n", "no program of this tool"},
 	{TOOL ECHO "credentials: [{scope: plain, as: kubeconfig, env: KUBECONFIG}]\n", "which cluster"},
 	{TOOL "steps: [{argv: [echo], analyse: jq}]\n", "nothing reads this kind of output"},
@@ -107,8 +112,11 @@ static const struct {
 	{TOOL ECHO "require: {isolation: vm}\n", "no such isolation"},
 	{TOOL ECHO "when: [{name: r, if: .x, raise: low}]\n", "no tier to raise to"},
 	{TOOL ECHO "when: [{name: r, if: .x}]\n", "needs one of"},
-	{TOOL ECHO "when:\n  - {name: r, if: \".x ==\", raise: high}\n", "tools/t.yaml:6: this jq expression does not compile"},
-	{TOOL ECHO "when: [{name: r, if: '.tool == \"env\" and (.params | has(\"a\")) and .env != .now', raise: high}]\n", NULL},
+	{TOOL ECHO "when:\n  - {name: r, if: \".x ==\", raise: high}\n",
+	 "tools/t.yaml:6: this jq expression does not compile"},
+	{TOOL ECHO
+	 "when: [{name: r, if: '.tool == \"env\" and (.params | has(\"a\")) and .env != .now', raise: high}]\n",
+	 NULL},
 	{TOOL ECHO "tests: [{expect: maybe}]\n", "no such effect"},
 };
 
@@ -117,11 +125,13 @@ static void test_tool_files(void)
 	for (size_t i = 0; i < ARRAY_LEN(tool_files); i++) {
 		auto_policy policy = {.file_count = 0};
 		int result = load(&policy, root_yaml, tool_files[i].tool);
-		int good = tool_files[i].says == NULL ? result == 0
-						      : result < 0 && err.class == SBX_CONFIG && strstr(err.message, tool_files[i].says);
+		int good = tool_files[i].says == NULL
+				   ? result == 0
+				   : result < 0 && err.class == SBX_CONFIG && strstr(err.message, tool_files[i].says);
 		CHECK(good);
 		if (!good)
-			printf("# %s# %s (wanted: %s)\n", tool_files[i].tool, err.message, tool_files[i].says ? tool_files[i].says : "success");
+			printf("# %s# %s (wanted: %s)\n", tool_files[i].tool, err.message,
+			       tool_files[i].says ? tool_files[i].says : "success");
 	}
 }
 
@@ -129,10 +139,37 @@ static void test_tool_files(void)
 static void test_rule_words(void)
 {
 	static const char *const rules[] = {
-		"env", "$ENV.HOME", "env.X == 1", "input", "inputs", "debug", "stderr", "now > 1", "import \\\"a\\\" as a; true",
-		"include \\\"a\\\"; true", "input_line_number", "$__loc__", "getpath([])", "input_filename", "def f: true; f", "\\\"\\\\(env)\\\" == 1",
-		"@sh", "try error", "halt", "get_search_list", "$__prog_args", "true # x", "modulemeta", "reduce .[] as $x (0; 1)", "ltrimstr(env)",
-		"..env", "limit(1; .)", "localtime", "splits(1)", "`", "'",
+		"env",
+		"$ENV.HOME",
+		"env.X == 1",
+		"input",
+		"inputs",
+		"debug",
+		"stderr",
+		"now > 1",
+		"import \\\"a\\\" as a; true",
+		"include \\\"a\\\"; true",
+		"input_line_number",
+		"$__loc__",
+		"getpath([])",
+		"input_filename",
+		"def f: true; f",
+		"\\\"\\\\(env)\\\" == 1",
+		"@sh",
+		"try error",
+		"halt",
+		"get_search_list",
+		"$__prog_args",
+		"true # x",
+		"modulemeta",
+		"reduce .[] as $x (0; 1)",
+		"ltrimstr(env)",
+		"..env",
+		"limit(1; .)",
+		"localtime",
+		"splits(1)",
+		"`",
+		"'",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
@@ -179,8 +216,9 @@ static void test_root_files(void)
 		auto_policy policy = {.file_count = 0};
 		put("policy.yaml", root_files[i].root);
 		int result = policy_load(dir, &policy, &err);
-		int good = root_files[i].says == NULL ? result == 0
-						      : result < 0 && err.class == SBX_CONFIG && strstr(err.message, root_files[i].says);
+		int good = root_files[i].says == NULL
+				   ? result == 0
+				   : result < 0 && err.class == SBX_CONFIG && strstr(err.message, root_files[i].says);
 		CHECK(good);
 		if (!good)
 			printf("# %s# %s\n", root_files[i].root, err.message);
@@ -247,7 +285,8 @@ static int some_plan(void *context, const char *id, jv *seal, char sha256[65], s
 }
 
 /* The policy member's canonical text for tool T given as text, and PARAMS as JSON; "CODE" for a denial. */
-static const char *decided_by(const char *tool, const char *params, enum policy_typing typing, const char *principal, jv workspaces)
+static const char *decided_by(const char *tool, const char *params, enum policy_typing typing, const char *principal,
+			      jv workspaces)
 {
 	static char out[32768];
 	auto_policy policy = {.file_count = 0};
@@ -266,7 +305,8 @@ static const char *decided_by(const char *tool, const char *params, enum policy_
 
 	if (load(&policy, root_yaml, tool) < 0 || json_parse(params, strlen(params), LIMIT_CALL, &given, &err) < 0)
 		return err.message;
-	const struct policy_question question = {.tool = "t", .params = given, .typing = typing, .principal = principal};
+	const struct policy_question question = {
+		.tool = "t", .params = given, .typing = typing, .principal = principal};
 	if (policy_decide(&policy, &world, &question, &answer, &err) < 0)
 		snprintf(out, sizeof out, "error %s", err.code);
 	else if (answer.denial.class != SBX_OK)
@@ -361,7 +401,8 @@ static void test_values(void)
 		snprintf(tool, sizeof tool, TOOL ECHO "params: {p: %s}\n", values[i].declaration);
 		snprintf(params, sizeof params, "{\"p\":%s}", values[i].value);
 		const char *got = decided(tool, params);
-		int accepted = got[0] == '{', refused = strcmp(got, "bad_parameter") == 0 || strcmp(got, "plan_unknown") == 0;
+		int accepted = got[0] == '{',
+		    refused = strcmp(got, "bad_parameter") == 0 || strcmp(got, "plan_unknown") == 0;
 		CHECK(values[i].accepted ? accepted : refused);
 		if (!(values[i].accepted ? accepted : refused))
 			printf("# %s %s: %s\n", values[i].declaration, values[i].value, got);
@@ -370,8 +411,10 @@ static void test_values(void)
 
 static void test_params(void)
 {
-	static const char tool[] = TOOL "steps: [[echo, \"{a}\", \"x={num}\", {if: f, then: [-f, \"{a}\"]}, \"{{{a}}}\"]]\n"
-					"params:\n  a: {type: string}\n  num: {type: integer, default: 7}\n  f: {type: boolean, default: false}\n";
+	static const char tool[] =
+		TOOL "steps: [[echo, \"{a}\", \"x={num}\", {if: f, then: [-f, \"{a}\"]}, \"{{{a}}}\"]]\n"
+		     "params:\n  a: {type: string}\n  num: {type: integer, default: 7}\n  f: {type: boolean, default: "
+		     "false}\n";
 	auto_jv one = json_set_str(jv_object(), "", "/w");
 
 	CHECK(has(decided(tool, "{\"a\":\"v\"}"), "\"argv\":[\"echo\",\"v\",\"x=7\",\"{v}\"]"));
@@ -389,27 +432,33 @@ static void test_params(void)
 
 static void test_run(void)
 {
-	static const char plan_tool[] = TOOL "params: {d: {type: directory, under: [envs/*, agent/*]}}\n"
-					     "workspace: {tree: ., cwd: \"{d}\", state: {path: \"{d}\"}}\n"
-					     "steps: [[echo, init], [echo, plan], {argv: [echo, show, {artifact: plan}], analyse: terraform}]\n"
-					     "produces: {plan: plan.bin}\n"
-					     "credentials: [{scope: plain, as: token, env: TOKEN_FILE}]\n"
-					     "limits: {deadline: 20m, memory: 2Gi}\n";
+	static const char plan_tool[] =
+		TOOL "params: {d: {type: directory, under: [envs/*, agent/*]}}\n"
+		     "workspace: {tree: ., cwd: \"{d}\", state: {path: \"{d}\"}}\n"
+		     "steps: [[echo, init], [echo, plan], {argv: [echo, show, {artifact: plan}], analyse: terraform}]\n"
+		     "produces: {plan: plan.bin}\n"
+		     "credentials: [{scope: plain, as: token, env: TOKEN_FILE}]\n"
+		     "limits: {deadline: 20m, memory: 2Gi}\n";
 	const char *got = decided(plan_tool, "{\"d\":\"envs/staging\"}");
 
 	CHECK(has(got, "\"effect\":\"allow\""));
-	CHECK(has(got, "\"workspace\":{\"cwd\":\"envs/staging\",\"name\":\"\",\"state\":{\"access\":\"read\",\"path\":\"envs/staging\"},"
+	CHECK(has(got, "\"workspace\":{\"cwd\":\"envs/"
+		       "staging\",\"name\":\"\",\"state\":{\"access\":\"read\",\"path\":\"envs/staging\"},"
 		       "\"tree\":\".\"}"));
 	CHECK(has(got, "\"produces\":[{\"name\":\"plan\",\"path\":\"plan.bin\",\"step\":2}]"));
 	CHECK(has(got, "{\"argv\":[\"echo\",\"plan\"],\"credentials\":true,\"program\":\"echo\"}"));
-	CHECK(has(got, "{\"analyse\":\"terraform\",\"argv\":[\"echo\",\"show\",{\"artifact\":\"plan\"}],\"credentials\":false,"
-		       "\"program\":\"echo\"}"));
+	CHECK(has(
+		got,
+		"{\"analyse\":\"terraform\",\"argv\":[\"echo\",\"show\",{\"artifact\":\"plan\"}],\"credentials\":false,"
+		"\"program\":\"echo\"}"));
 	CHECK(has(got, "\"deadline_ms\":1200000,\"files\":1024,\"grace_ms\":10000,\"memory\":2147483648"));
 	/* The credential outlives deadline and grace by a minute. */
-	CHECK(has(got, "\"lifetime_s\":1270,\"provider\":\"jwt\",\"scope\":\"plain\",\"settings\":{\"audience\":\"a\"},\"target\":null"));
+	CHECK(has(got, "\"lifetime_s\":1270,\"provider\":\"jwt\",\"scope\":\"plain\",\"settings\":{\"audience\":\"a\"},"
+		       "\"target\":null"));
 	CHECK(has(got, "\"credentials_env\":[{\"env\":\"TOKEN_FILE\",\"index\":0}]"));
 	CHECK(has(got, "\"env\":{\"A_FIXED\":\"one\"}"));
-	CHECK(has(decided(plan_tool, "{\"d\":\"agent/scratch\"}"), "\"tier\":\"high\",\"tier_from\":[\"agent_writable\"]"));
+	CHECK(has(decided(plan_tool, "{\"d\":\"agent/scratch\"}"),
+		  "\"tier\":\"high\",\"tier_from\":[\"agent_writable\"]"));
 }
 
 static void test_plans(void)
@@ -417,7 +466,8 @@ static void test_plans(void)
 #define PLAN "params: {p: {type: plan}}\nworkspace: {state: {access: write}}\nsteps: [[echo, {artifact: plan}]]\n"
 	static const char low[] = TOOL PLAN, medium[] = "name: t\ndescription: d\ntier: medium\n" PLAN;
 	static const char high[] = "name: t\ndescription: d\ntier: high\n" PLAN;
-	static const char safe[] = "{\"p\":\"11111111111111111111111111111111\"}", bad[] = "{\"p\":\"22222222222222222222222222222222\"}";
+	static const char safe[] = "{\"p\":\"11111111111111111111111111111111\"}",
+			  bad[] = "{\"p\":\"22222222222222222222222222222222\"}";
 	auto_jv one = json_set_str(jv_object(), "", "/w");
 
 	CHECK(has(decided(low, bad), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
@@ -427,16 +477,19 @@ static void test_plans(void)
 	CHECK(has(decided(medium, bad), "\"effect\":\"approve\""));
 	CHECK(has(decided(high, bad), "\"tier\":\"high\",\"tier_from\":[\"tool\",\"plan\"]"));
 	CHECK(has(decided(high, safe), "\"approval\":{\"threshold\":1,\"ttl_s\":1800}"));
-	CHECK(has(decided(high, safe), "\"workspace\":{\"cwd\":\"envs/staging\",\"name\":\"\",\"state\":{\"access\":\"write\","
-				       "\"path\":\"envs/staging\"},\"tree\":\".\"}"));
-	CHECK(has(decided(high, safe), "\"plan\":{\"created_at\":\"2026-01-01T00:00:00Z\",\"id\":\"11111111111111111111111111111111\""));
+	CHECK(has(decided(high, safe),
+		  "\"workspace\":{\"cwd\":\"envs/staging\",\"name\":\"\",\"state\":{\"access\":\"write\","
+		  "\"path\":\"envs/staging\"},\"tree\":\".\"}"));
+	CHECK(has(decided(high, safe),
+		  "\"plan\":{\"created_at\":\"2026-01-01T00:00:00Z\",\"id\":\"11111111111111111111111111111111\""));
 	CHECK(has(decided(high, safe), "\"grace_ms\":60000"));
 	CHECK_STR(decided_by(high, safe, POLICY_TYPED, "bob", one), "plan_unknown");
 }
 
 static void test_workspaces(void)
 {
-	static const char tool[] = TOOL ECHO "params: {d: {type: directory, under: [envs/*]}}\nworkspace: {cwd: \"{d}\"}\n";
+	static const char tool[] =
+		TOOL ECHO "params: {d: {type: directory, under: [envs/*]}}\nworkspace: {cwd: \"{d}\"}\n";
 	static const char fixed[] = TOOL ECHO "workspace: {name: infra}\n";
 	auto_jv two = json_set_str(json_set_str(jv_object(), "infra", "/i"), "apps", "/a");
 
@@ -461,7 +514,8 @@ static const char *member(const char *text, const char *key, char out[65])
 
 static void test_digests(void)
 {
-	static const char tool[] = TOOL ECHO "params: {a: {type: string}}\n", slower[] = TOOL ECHO "params: {a: {type: string}}\nlimits: {pids: 5}\n";
+	static const char tool[] = TOOL ECHO "params: {a: {type: string}}\n",
+			  slower[] = TOOL ECHO "params: {a: {type: string}}\nlimits: {pids: 5}\n";
 	static const char commented[] = TOOL ECHO "params: {a: {type: string}}\n# a comment\n";
 	auto_jv one = json_set_str(jv_object(), "", "/w");
 	char first[65], again[65], other[65], bob[65], limits[65], comment[65], decision[65], decision_other[65];
@@ -485,7 +539,8 @@ static const char *ruled(const char *rule, const char *what)
 {
 	char tool[1200];
 
-	snprintf(tool, sizeof tool, TOOL ECHO "params: {a: {type: string}}\nwhen: [{name: r, if: '%s', %s}]\n", rule, what);
+	snprintf(tool, sizeof tool, TOOL ECHO "params: {a: {type: string}}\nwhen: [{name: r, if: '%s', %s}]\n", rule,
+		 what);
 	return decided(tool, "{\"a\":\"x\"}");
 }
 

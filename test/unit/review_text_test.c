@@ -212,7 +212,7 @@ static int keep_plan(const char *findings_text, char named[400])
 	jv seal = json_set_str(json_set_str(jv_object(), "plan_sha256", content), "tree_sha256", content);
 	seal = json_set_int(json_set_str(seal, "findings_sha256", found), "findings", json_length(findings) + 2);
 	seal = json_set(seal, "state", parse("{\"lineage\":\"l-1\",\"serial\":4}"));
-	auto_jv whole = json_set(seal, "terraform", parse("{\"version\":\"1.9.0\"}"));
+	auto_jv whole = json_set(seal, "terraform", parse("{\"program\":\"terraform\",\"version\":\"1.9.0\"}"));
 	if (plan_keep(&state, &key, whole, content_fd, content_fd, findings, id, seal_sha256, &err) < 0) {
 		printf("# %s: %s\n", err.code, err.message);
 		return -1;
@@ -251,6 +251,7 @@ static void test_plan(void)
 			"\"[\\\"forget\\\",\\\"create\\\"]\"\n"));
 	CHECK(has(text, "The plan's changes: 7\n"));
 	CHECK(has(text, "  changes that do not stand above: 2\n"));
+	CHECK(has(text, " with \"terraform\" version \"1.9.0\"\n"));
 	CHECK(has(text, "  against state lineage \"l-1\" serial 4\n"));
 	CHECK(has(text, "  plan seal \""));
 

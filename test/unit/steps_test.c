@@ -4,7 +4,8 @@
 #include "digest.h"
 #include "unit.h"
 
-static struct slot argv[] = {{SLOT_TEXT, (char *)"terraform"}, {SLOT_TEXT, (char *)"show"}, {SLOT_ARTIFACT, (char *)"plan"}};
+static struct slot argv[] = {
+	{SLOT_TEXT, (char *)"terraform"}, {SLOT_TEXT, (char *)"show"}, {SLOT_ARTIFACT, (char *)"plan"}};
 static struct slot plan_argv[] = {{SLOT_TEXT, (char *)"terraform"}, {SLOT_TEXT, (char *)"plan"}};
 static struct produce produces[] = {{(char *)"plan", (char *)"out/plan.bin"}};
 static struct step steps[2];
@@ -14,15 +15,29 @@ static char *env[] = {(char *)"A=1", (char *)"B=", NULL};
 
 static struct steps sample(void)
 {
-	struct steps s = {.require = "local", .cwd = (char *)"envs/staging", .env = env, .output_max = 1000, .artifact_max = 2000,
-			  .grace_ms = 300, .inputs = inputs, .input_count = 2, .programs = programs, .program_count = 1, .steps = steps,
+	struct steps s = {.require = "local",
+			  .cwd = (char *)"envs/staging",
+			  .env = env,
+			  .output_max = 1000,
+			  .artifact_max = 2000,
+			  .grace_ms = 300,
+			  .inputs = inputs,
+			  .input_count = 2,
+			  .programs = programs,
+			  .program_count = 1,
+			  .steps = steps,
 			  .step_count = 2};
 
-	steps[0] = (struct step){.program = (char *)"/opt/terraform", .argv = plan_argv, .argc = 2, .flags = STEP_CREDENTIALS,
-				 .produces = produces, .produce_count = 1};
+	steps[0] = (struct step){.program = (char *)"/opt/terraform",
+				 .argv = plan_argv,
+				 .argc = 2,
+				 .flags = STEP_CREDENTIALS,
+				 .produces = produces,
+				 .produce_count = 1};
 	steps[1] = (struct step){.program = (char *)"/opt/terraform", .argv = argv, .argc = 3, .flags = STEP_ANALYSE};
 	inputs[0] = (struct input){.kind = INPUT_TREE, .name = (char *)"", .path = (char *)"", .size = 77};
-	inputs[1] = (struct input){.kind = INPUT_STATE_READ, .name = (char *)"", .path = (char *)"envs/staging/terraform.tfstate"};
+	inputs[1] = (struct input){
+		.kind = INPUT_STATE_READ, .name = (char *)"", .path = (char *)"envs/staging/terraform.tfstate"};
 	digest_sha256_hex("a", 1, inputs[0].sha256);
 	digest_sha256_hex("b", 1, inputs[1].sha256);
 	programs[0] = (struct program_digest){.path = (char *)"/opt/terraform"};

@@ -122,8 +122,9 @@ static void refused(int dir, const char *path)
 
 static void test_links(void)
 {
-	static const char *const out[] = {"/etc/passwd", "../outside", "envs/../../outside", "envs/staging/../../..", "deep/../..", "here/../outside",
-					  "/proc/self/root", "loop"};
+	static const char *const out[] = {"/etc/passwd",	   "../outside", "envs/../../outside",
+					  "envs/staging/../../..", "deep/../..", "here/../outside",
+					  "/proc/self/root",	   "loop"};
 	struct sbx_error err = SBX_ERROR_INIT;
 	char sha256[DIGEST_HEX_SIZE];
 

@@ -1,4 +1,5 @@
-/* Strict YAML: what is accepted and how it is typed, and that everything two readers could take differently is refused, with its place. */
+/* Strict YAML: what is accepted and how it is typed, and that everything two readers could take differently is refused,
+ * with its place. */
 #include "buf.h"
 #include "unit.h"
 #include "yaml_jv.h"
@@ -38,7 +39,8 @@ static void test_values(void)
 	CHECK_STR(parsed("a: >-\n  two\n  lines\n"), "{\"a\":\"two lines\"}");
 	/* What looks like a number and is none to anybody. */
 	CHECK_STR(parsed("[300s, 2Gi, -chdir=x, ../etc, 10.0.0.0/8, a:b, envs/*, 1.2.3, -input=false]"),
-		  "[\"300s\",\"2Gi\",\"-chdir=x\",\"../etc\",\"10.0.0.0/8\",\"a:b\",\"envs/*\",\"1.2.3\",\"-input=false\"]");
+		  "[\"300s\",\"2Gi\",\"-chdir=x\",\"../etc\",\"10.0.0.0/8\",\"a:b\",\"envs/"
+		  "*\",\"1.2.3\",\"-input=false\"]");
 	CHECK_STR(parsed("just text"), "\"just text\"");
 	CHECK_STR(parsed("{}"), "{}");
 }
@@ -46,9 +48,41 @@ static void test_values(void)
 static void test_ambiguous(void)
 {
 	static const char *const words[] = {
-		"yes", "no",   "on",   "off",  "y",    "N",	"~",	 "null", "Null", "True", "FALSE", "0777", "0o17",
-		"0x1f", "1_000", "1e3", "1.5",	".5",	"+1",	"-0",	 "00",	 ".inf", "-.INF", ".nan", "12:30", "190:20:30",
-		"2026-01-01", "2026-1-1 10:00:00", "9007199254740992", "1.", "=", "<<", "1e+3", "0b11", "",
+		"yes",
+		"no",
+		"on",
+		"off",
+		"y",
+		"N",
+		"~",
+		"null",
+		"Null",
+		"True",
+		"FALSE",
+		"0777",
+		"0o17",
+		"0x1f",
+		"1_000",
+		"1e3",
+		"1.5",
+		".5",
+		"+1",
+		"-0",
+		"00",
+		".inf",
+		"-.INF",
+		".nan",
+		"12:30",
+		"190:20:30",
+		"2026-01-01",
+		"2026-1-1 10:00:00",
+		"9007199254740992",
+		"1.",
+		"=",
+		"<<",
+		"1e+3",
+		"0b11",
+		"",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
@@ -94,9 +128,15 @@ static void test_refusals(void)
 	CHECK_STR(parsed("a: \"x\\u202Ey\"\n"), "yaml_character");
 	CHECK_STR(parsed("a: \"x\\u2028y\"\n"), "yaml_character");
 	CHECK_STR(parsed("a: \xff\n"), "yaml_character");
-	CHECK_STR(parsed("\xef\xbb\xbf" "a: 1\n"), "yaml_character");
+	CHECK_STR(parsed("\xef\xbb\xbf"
+			 "a: 1\n"),
+		  "yaml_character");
 	CHECK_STR(parsed_n("a: 1\0\n", 6), "yaml_character");
-	CHECK_STR(parsed_n("\xff\xfe" "a\0:\0 \0" "1\0", 10), "yaml_character");
+	CHECK_STR(parsed_n("\xff\xfe"
+			   "a\0:\0 \0"
+			   "1\0",
+			   10),
+		  "yaml_character");
 	CHECK_STR(parsed("a: \"tab\\tand\\nfeed\"\n"), "{\"a\":\"tab\\tand\\nfeed\"}");
 }
 
@@ -126,7 +166,8 @@ static void test_limits(void)
 static void test_lines(void)
 {
 	static const char text[] = "a: 1\nb:\n  - x\n  - c: [p, q]\n    d:\n      e: 5\n";
-	struct yaml_at b = {.key = "b"}, second = {.up = &b, .index = 1}, d = {.up = &second, .key = "d"}, e = {.up = &d, .key = "e"};
+	struct yaml_at b = {.key = "b"}, second = {.up = &b, .index = 1}, d = {.up = &second, .key = "d"},
+		       e = {.up = &d, .key = "e"};
 	struct yaml_at absent = {.up = &d, .key = "nothing"};
 
 	CHECK(yaml_line(text, strlen(text), NULL) == 1);

@@ -1,16 +1,19 @@
-/* Test tool: writes a step table and its inputs, as sbx-run would.
+/* Test tool: writes a step table and its inputs, as sbx-run would, and reads frames.
  *
- *     mksteps TABLE INPUTS [WORD...]      words, in order:
- *       require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces are left out)
- *       tree=DIR  artifact=NAME:FILE  read=PATH:FILE  write=PATH:FILE  program=PATH:FILE  bad-digest (spoils the last of these)
- *       step [credentials] PROGRAM ARG...   (@NAME: an artefact's slot)  produce NAME PATH  end
+ *     mksteps frames [DIR] <FRAMES   one JSON object a line: {"type","step","text"}, or "json" for a payload that is;
+ * artefacts are written to DIR/NAME. Exits 1 on a malformed stream, 2 when it ends inside a frame. mksteps TABLE INPUTS
+ * [WORD...] words, in order: require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces
+ * are left out) tree=DIR  artifact=NAME:FILE  read=PATH:FILE  write=PATH:FILE  program=PATH:FILE  bad-digest (spoils
+ * the last of these) step [credentials] PROGRAM ARG...   (@NAME: an artefact's slot)  produce NAME PATH  end
  */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "frame.h"
 #include "io.h"
+#include "json_out.h"
 #include "limits.h"
 #include "steps.h"
 #include "tree.h"
@@ -99,7 +102,8 @@ static char **add_step(struct steps *s, char **word)
 			produces[n][step->produce_count++] = (struct produce){word[1], word[2]};
 			word += 2;
 		} else if (step->argc < LIMIT_ARGV) {
-			slots[n][step->argc++] = (*word)[0] == '@' ? (struct slot){SLOT_ARTIFACT, *word + 1} : (struct slot){SLOT_TEXT, *word};
+			slots[n][step->argc++] = (*word)[0] == '@' ? (struct slot){SLOT_ARTIFACT, *word + 1}
+								   : (struct slot){SLOT_TEXT, *word};
 		}
 	}
 	return *word == NULL ? word - 1 : word;
@@ -141,15 +145,80 @@ static int take_word(struct steps *s, char *word, int out)
 	return 0;
 }
 
+static const char *const frame_names[] = {"hello",    "refused", "step", "out", "err",
+					  "artifact", "data",	 "exit", "end", "event"};
+
+static int print_frame(const struct frame *f, struct sbx_error *failed)
+{
+	auto_buf line = BUF_INIT(8 * FRAME_MAX);
+
+	if (buf_addf(&line, failed, "{\"type\":\"%s\",\"step\":%u,", frame_names[f->type], f->step) < 0)
+		return -1;
+	if (f->len > 0 && f->payload[0] == '{' && f->type != FRAME_OUT && f->type != FRAME_ERR &&
+	    f->type != FRAME_DATA) {
+		if (buf_addf(&line, failed, "\"json\":%s}", f->payload) < 0)
+			return -1;
+	} else if (buf_addf(&line, failed, "\"bytes\":%zu,\"text\":", f->len) < 0 ||
+		   json_out_string(&line, f->payload, f->len, failed) < 0 || buf_add_str(&line, "}", failed) < 0) {
+		return -1;
+	}
+	return puts(line.data) < 0 ? -1 : 0;
+}
+
+static int keep_frame(const char *dir, const struct frame *f)
+{
+	static char path[4096];
+	static int file = -1;
+
+	if (f->type == FRAME_ARTIFACT) {
+		char name[64] = "";
+		sscanf(f->payload, "{\"name\":\"%63[A-Za-z0-9_-]", name);
+		snprintf(path, sizeof path, "%s/%s", dir, name);
+		base_close_fd(&file);
+		file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		return file < 0 ? -1 : 0;
+	}
+	return f->type == FRAME_DATA && write(file, f->payload, f->len) != (ssize_t)f->len ? -1 : 0;
+}
+
+static int read_frames(const char *dir)
+{
+	auto_frame_reader reader;
+	struct frame frame;
+	static char block[FRAME_MAX];
+	ssize_t n;
+
+	frame_reader_init(&reader);
+	while (err.class == SBX_OK && (n = read(STDIN_FILENO, block, sizeof block)) > 0) {
+		if (frame_feed(&reader, block, (size_t)n, &err) < 0)
+			break;
+		while (frame_next(&reader, &frame, &err) > 0)
+			if (print_frame(&frame, &err) < 0 || (dir != NULL && keep_frame(dir, &frame) < 0))
+				return fail("frames");
+	}
+	if (err.class != SBX_OK)
+		return fail("frames");
+	return frame_pending(&reader) > 0 ? 2 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const names[STEPS_NAMESPACES] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
-	struct steps s = {.require = "local", .cwd = (char *)".", .output_max = 262144, .artifact_max = LIMIT_ARTIFACT, .grace_ms = 300,
-			  .inputs = inputs, .programs = programs, .steps = steps, .env = env};
+	struct steps s = {.require = "local",
+			  .cwd = (char *)".",
+			  .output_max = 262144,
+			  .artifact_max = LIMIT_ARTIFACT,
+			  .grace_ms = 300,
+			  .inputs = inputs,
+			  .programs = programs,
+			  .steps = steps,
+			  .env = env};
 	auto_buf table = BUF_INIT((size_t)8 << 20);
 	char path[64];
 	struct stat st;
 
+	if (argc >= 2 && strcmp(argv[1], "frames") == 0)
+		return read_frames(argv[2]);
 	if (argc < 3)
 		return fail("usage: mksteps TABLE INPUTS WORD...");
 	auto_fd out = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);

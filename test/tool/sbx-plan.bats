@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# sbx-plan: every structural label of the corpus, every hostile file, options, exit statuses, confinement.
+
+load ../helpers
+
+setup_file() {
+	export CORPUS=$BATS_TEST_DIRNAME/../corpus/plans
+}
+
+# judge RC FILE: run sbx-plan with FILE on stdin.
+judge() {
+	local want=$1 file=$2
+	run_sbx "$want" sh -c 'exec sbx-plan <"$1"' - "$file"
+}
+
+# plan MEMBERS: a whole plan document with these members.
+plan() {
+	printf '{"format_version":"1.2","planned_values":{"root_module":{}},%s,"configuration":{"root_module":{}}}' "$1"
+}
+
+# change ADDRESS ACTIONS [MORE]: an entry of resource_changes.
+change() {
+	printf '{"address":"%s","mode":"managed","type":"t","name":"n","change":{"actions":%s%s}}' "$1" "$2" "${3-}"
+}
+
+@test "corpus: every structural label is the verdict for its address" {
+	local case file wrong
+	# Rules per type and attribute (sem_*) are data that this reader does not have; a delete among them is structural all the same.
+	while IFS= read -r case; do
+		file=$(jq -r .file <<<"$case")
+		judge 0 "$CORPUS/$file"
+		wrong=$(jq -rn --argjson case "$case" --argjson got "$output" '
+			{safe: 0, review: 1, destructive: 2} as $rank
+			| ($case.expected | group_by(.address)
+				| map({address: .[0].address, want: (map($rank[.verdict]) | max)}))[]
+			| select(.address | endswith("[*]") | not)
+			| . as $wanted
+			| ([$got.findings[] | select(.address == $wanted.address) | $rank[.verdict]] | max // 0) as $is
+			| select($is != .want) | "\(.address): label \(.want), verdict \($is)"')
+		[ -z "$wrong" ] || {
+			printf '%s: %s\n' "$file" "$wrong"
+			return 1
+		}
+	done < <(jq -c '.[] | select((.file | startswith("sem_") | not) or .expected[0].reason == "delete_because_no_resource_config")' \
+		"$CORPUS/manifest.json")
+}
+
+@test "corpus: nothing is destructive that has no such label" {
+	local case file
+	while IFS= read -r case; do
+		file=$(jq -r .file <<<"$case")
+		judge 0 "$CORPUS/$file"
+		assert_equal "$(jq -rn --argjson case "$case" --argjson got "$output" '
+			[$case.expected[] | select(.verdict == "destructive") | .address] as $labels
+			| $got.findings[] | select(.verdict == "destructive" and (.address | IN($labels[]) | not)) | .address')" ""
+	done < <(jq -c '.[]' "$CORPUS/manifest.json")
+}
+
+@test "corpus: the overall verdict is the strongest, total and counts add up" {
+	local file
+	for file in "$CORPUS"/*.plan.json; do
+		judge 0 "$file"
+		assert_json '(.findings | length) == .total and .sbx_plan == 1' true
+		assert_json '([.findings[].verdict] | if any(. == "destructive") then "destructive" elif any(. == "review") then "review" else "safe" end)
+			== .verdict' true
+		assert_equal "$(jq -c '[.counts[]] | add' <<<"$output")" "$(jq '[.resource_changes[]?] | length' "$file")"
+		# Strongest first.
+		assert_json '[.findings[].verdict | {safe: 0, review: 1, destructive: 2}[.]] | . == (sort | reverse)' true
+	done
+}
+
+@test "hostile: each file is refused, or read, as its manifest says" {
+	local file expected
+	while IFS=$'\t' read -r file expected; do
+		if [ "$expected" = deny ]; then
+			judge 65 "$CORPUS/$file"
+			assert_json '.error.class' 65
+			assert_json 'has("verdict") or has("findings")' false
+			assert_contains "$stderr" "sbx-plan: "
+		else
+			judge 0 "$CORPUS/$file"
+			assert_json .verdict "$expected"
+		fi
+	done < <(jq -r '.[] | [.file, .expected] | @tsv' "$CORPUS/hostile/manifest.json")
+}
+
+@test "hostile: the code says what was wrong, the message where, and no value is quoted" {
+	local line file code place
+	while read -r file code place; do
+		judge 65 "$CORPUS/hostile/$file.json"
+		assert_json .error.code "$code"
+		assert_contains "$(jq -r .error.message <<<"$output")" "$place"
+		assert_contains "$stderr" "($code)"
+		refute_contains "$stderr$output" terraform_data
+	done <<-'LIST'
+		dup_actions json_duplicate_key 1:578
+		unknown_action plan_action 1:559
+		rc_null plan_kind 1:435
+		major2 plan_version 1:18
+		version_missing plan_version version
+		truncated json_truncated 1:1145
+		trailing json_trailing 2:0
+		bom json_bom 1:0
+		bad_utf8 json_utf8 1:432
+		lone_surrogate json_surrogate 1:438
+		empty json_empty 1:0
+	LIST
+}
+
+@test "a replacement names its address and the attribute path that forces it" {
+	judge 0 "$CORPUS/replace_triggers.plan.json"
+	assert_json '.findings[0] | [.address, .code, .because[0], (.actions | join(",")), .reason] | join(" ")' \
+		"terraform_data.db replace triggers_replace delete,create replace_because_cannot_update"
+	judge 0 "$CORPUS/replace_cbd.plan.json"
+	assert_json '.findings[0].actions | join(",")' create,delete
+	# Without a path the reason says it.
+	judge 0 "$CORPUS/replace_by_request.plan.json"
+	assert_json '.findings[0] | has("because")' false
+	assert_json '.findings[0].reason' replace_by_request
+	plan "\"resource_changes\":[$(change t.x '["delete","create"]' ',"replace_paths":[["metadata",0,"name"],["tags","a.b"]]')]" >"$BATS_TEST_TMPDIR/p"
+	judge 0 "$BATS_TEST_TMPDIR/p"
+	assert_json '.findings[0].because | join(" ")' 'metadata[0].name tags["a.b"]'
+}
+
+@test "a deposed object is told apart by its key" {
+	plan "\"resource_changes\":[$(change t.x '["no-op"]'),{\"address\":\"t.x\",\"deposed\":\"ab12\",\"change\":{\"actions\":[\"delete\"]}}]" >"$BATS_TEST_TMPDIR/p"
+	judge 0 "$BATS_TEST_TMPDIR/p"
+	assert_json '.findings | length' 1
+	assert_json '.findings[0] | .address + " " + .deposed + " " + .verdict' "t.x ab12 destructive"
+}
+
+@test "control characters of an address are escaped in the reply" {
+	judge 0 "$CORPUS/hostile_keys.plan.json"
+	run grep -c "$(printf '[\001-\010\013-\037\177]')" <<<"$output"
+	assert_equal "$output" 0
+}
+
+@test "a pipe gives the same as a file, however it is cut" {
+	local file=$CORPUS/replace_triggered_by.plan.json whole
+	judge 0 "$file"
+	whole=$output
+	run_sbx 0 sh -c 'cat "$1" | sbx-plan --format terraform' - "$file"
+	assert_equal "$output" "$whole"
+	run_sbx 0 sh -c 'dd bs=1 if="$1" 2>/dev/null | sbx-plan' - "$file"
+	assert_equal "$output" "$whole"
+}
+
+@test "a large plan is read in little memory" {
+	local size
+	jq -nc '[range(20000) | {address: "module.m[\(.)].t.n", mode: "managed", type: "t", name: "n",
+			change: {actions: (if . % 100 == 0 then ["delete"] else ["update"] end), before: {text: ("x" * 300)}, after: {text: ("y" * 300)}}}] as $changes
+		| {format_version: "1.2", planned_values: {root_module: {}}, resource_changes: $changes, configuration: {root_module: {}}}' >"$BATS_TEST_TMPDIR/p"
+	size=$(stat -c %s "$BATS_TEST_TMPDIR/p")
+	[ "$size" -gt 10000000 ]
+	run_sbx 0 sh -c 'ulimit -v 60000; exec sbx-plan <"$1"' - "$BATS_TEST_TMPDIR/p"
+	assert_json '[.total, (.findings | length), .counts.delete, .counts.update] | join(" ")' "20000 200 200 19800"
+	assert_json '[.findings[].verdict] | unique | join(" ")' destructive
+}
+
+@test "confined before the first byte: no open, no exec, no new descriptor" {
+	local pid
+	ldd "$SBX_BIN/sbx-plan" | grep -q asan && skip "sanitizers need more than this program may have"
+	mkfifo "$BATS_TEST_TMPDIR/in"
+	sbx-plan <"$BATS_TEST_TMPDIR/in" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" 3>&- &
+	pid=$!
+	exec 9>"$BATS_TEST_TMPDIR/in"
+	wait_until 10 grep -q '^Seccomp:[[:space:]]*2$' "/proc/$pid/status"
+	grep -q '^NoNewPrivs:[[:space:]]*1$' "/proc/$pid/status"
+	grep -q '^Max open files  *8  *8 ' "/proc/$pid/limits"
+	cat "$CORPUS/noop.plan.json" >&9
+	exec 9>&-
+	wait "$pid"
+	output=$(cat "$BATS_TEST_TMPDIR/out")
+	assert_json .verdict safe
+}
+
+@test "refused input: nothing, no object, raw NUL, too deep, duplicate keys" {
+	local t=$BATS_TEST_TMPDIR/p
+	run_sbx 65 sh -c 'exec sbx-plan <&-'
+	assert_json .error.code json_empty
+	printf '[]' >"$t"
+	judge 65 "$t"
+	assert_json .error.code plan_kind
+	printf '"x"' >"$t"
+	judge 65 "$t"
+	printf '{"a":"\0"}' >"$t"
+	judge 65 "$t"
+	assert_json .error.code json_control
+	plan "\"x\":$(printf '[%.0s' $(seq 600))$(printf ']%.0s' $(seq 600))" >"$t"
+	judge 65 "$t"
+	assert_json .error.code json_depth
+	plan "\"x\":$(printf '[%.0s' $(seq 500))$(printf ']%.0s' $(seq 500))" >"$t"
+	judge 0 "$t"
+	plan '"x":{"a":[{"k":1,"\u006b":2}]}' >"$t"
+	judge 65 "$t"
+	assert_json .error.code json_duplicate_key
+	jq -c '{format_version: "1.0", terraform_version, values: .prior_state.values}' "$CORPUS/replace_cbd.plan.json" >"$t"
+	judge 65 "$t"
+	assert_json .error.code plan_is_state
+}
+
+@test "a reply that cannot be written is 74" {
+	run_sbx 74 sh -c 'exec sbx-plan <"$1" >/dev/full' - "$CORPUS/noop.plan.json"
+	run_sbx 74 sh -c 'exec sbx-plan <"$1" >&-' - "$CORPUS/noop.plan.json"
+	run_sbx 74 sh -c 'exec sbx-plan </ ' -
+}
+
+@test "options" {
+	run_sbx 0 sbx-plan --help
+	assert_contains "$output" "usage: sbx-plan"
+	run_sbx 0 sbx-plan -V
+	assert_contains "$output" "sbx-plan "
+	run_sbx 64 sbx-plan --format pulumi
+	assert_equal "$output" ""
+	run_sbx 64 sbx-plan --frobnicate
+	run_sbx 64 sbx-plan plan.json
+	run_sbx 0 sh -c 'exec sbx-plan -f terraform <"$1"' - "$CORPUS/noop.plan.json"
+}
+
+@test "real terraform: a replacement that the text of the plan does not call one" {
+	command -v terraform >/dev/null || skip "no terraform"
+	cd "$BATS_TEST_TMPDIR"
+	printf 'resource "terraform_data" "a" { input = "1" }\nresource "terraform_data" "db" {\n  input = "x"\n  lifecycle { replace_triggered_by = [terraform_data.a] }\n}\n' >main.tf
+	export CHECKPOINT_DISABLE=1 TF_IN_AUTOMATION=1
+	terraform init -input=false >/dev/null
+	terraform apply -input=false -auto-approve >/dev/null
+	sed -i 's/"1"/"2"/' main.tf
+	terraform plan -input=false -out=plan.bin >text
+	terraform show -json plan.bin >plan.json
+	judge 0 plan.json
+	assert_json '.findings[0] | [.address, .verdict, .code, .reason] | join(" ")' \
+		"terraform_data.db destructive replace replace_by_triggers"
+	run grep -c -e 'forces replacement' -e 'will be destroyed' text
+	assert_equal "$output" 0
+}
+
+@test "the examples of the manual run" {
+	local examples
+	cp "$CORPUS/replace_triggers.plan.json" "$BATS_TEST_TMPDIR/plan.json"
+	cd "$BATS_TEST_TMPDIR"
+	examples=$(sed -n 's/^\$ //p' "$BATS_TEST_DIRNAME/../../man/sbx-plan.1")
+	[ -n "$examples" ]
+	while IFS= read -r line; do
+		run_sbx 0 sh -c "$line"
+		[ -n "$output" ]
+	done <<<"$examples"
+}
