@@ -51,7 +51,7 @@ link_sbx-plan := sha256 seccomp
 link_sbx-call :=
 link_sbx-mcp := jq
 link_sbx-cred-jwt := jq yaml crypto
-link_sbx-run-local := seccomp
+link_sbx-run-local :=
 
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-call sbx-mcp
 helpers := sbx-cred-jwt sbx-run-local

@@ -1,5 +1,6 @@
-/* sbx-plan: reads a machine plan on stdin, names every dangerous change on stdout. Plans are written by whoever writes the configuration, so the
- * process gives up everything but reading, writing and memory before it reads the first byte. */
+/* sbx-plan: reads a machine plan on stdin, names every dangerous change on stdout. Plans are written by whoever writes
+ * the configuration, so the process gives up everything but reading, writing and memory before it reads the first byte.
+ */
 #include <fcntl.h>
 #include <getopt.h>
 #include <seccomp.h>
@@ -10,7 +11,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "digest.h"
 #include "io.h"
 #include "json_out.h"
 #include "limits.h"
@@ -82,7 +82,8 @@ static int limit_resources(struct sbx_error *err)
 {
 	const struct rlimit cpu = {CPU_MAX_S, CPU_MAX_S}, data = {DATA_MAX, DATA_MAX}, files = {FILES_MAX, FILES_MAX};
 
-	if (setrlimit(RLIMIT_CPU, &cpu) < 0 || setrlimit(RLIMIT_DATA, &data) < 0 || setrlimit(RLIMIT_NOFILE, &files) < 0)
+	if (setrlimit(RLIMIT_CPU, &cpu) < 0 || setrlimit(RLIMIT_DATA, &data) < 0 ||
+	    setrlimit(RLIMIT_NOFILE, &files) < 0)
 		return sbx_fail_errno(err, SBX_OS, "cannot_confine", "cannot set a resource limit");
 	return 0;
 }
@@ -91,16 +92,32 @@ static int limit_resources(struct sbx_error *err)
 static int allow_calls(scmp_filter_ctx filter)
 {
 	static const int calls[] = {
-		SCMP_SYS(read),	 SCMP_SYS(write),   SCMP_SYS(lseek),	 SCMP_SYS(fstat),    SCMP_SYS(poll),	  SCMP_SYS(ppoll),
-		SCMP_SYS(close), SCMP_SYS(brk),	    SCMP_SYS(munmap),	 SCMP_SYS(mremap),   SCMP_SYS(madvise),	  SCMP_SYS(futex),
-		SCMP_SYS(exit),	 SCMP_SYS(exit_group), SCMP_SYS(getrandom), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
+		SCMP_SYS(read),
+		SCMP_SYS(write),
+		SCMP_SYS(lseek),
+		SCMP_SYS(fstat),
+		SCMP_SYS(poll),
+		SCMP_SYS(ppoll),
+		SCMP_SYS(close),
+		SCMP_SYS(brk),
+		SCMP_SYS(munmap),
+		SCMP_SYS(mremap),
+		SCMP_SYS(madvise),
+		SCMP_SYS(futex),
+		SCMP_SYS(exit),
+		SCMP_SYS(exit_group),
+		SCMP_SYS(getrandom),
+		SCMP_SYS(rt_sigreturn),
+		SCMP_SYS(restart_syscall),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
 		if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0) < 0)
 			return -1;
-	/* The C library's fstat: a descriptor and an empty path. Whoever names a path learns no more than what stat says of it. */
-	if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)) < 0)
+	/* The C library's fstat: a descriptor and an empty path. Whoever names a path learns no more than what stat
+	 * says of it. */
+	if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)) <
+	    0)
 		return -1;
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 }
@@ -108,11 +125,9 @@ static int allow_calls(scmp_filter_ctx filter)
 /* From here on: no open, no exec, no socket, no new process. A call that is not on the list ends the process. */
 static int confine(struct sbx_error *err)
 {
-	unsigned char digest[DIGEST_SIZE];
 	scmp_filter_ctx filter;
 	int result;
 
-	digest_sha256("", 0, digest); /* libcrypto opens its configuration at first use */
 	if (limit_resources(err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
@@ -127,8 +142,8 @@ static int confine(struct sbx_error *err)
 }
 #endif
 
-/* Where the plan can be read twice: stdin itself when it is a file, else a memory file that is to be filled from it. The plan holds secrets, so it is
- * not written to a disk. */
+/* Where the plan can be read twice: stdin itself when it is a file, else a memory file that is to be filled from it.
+ * The plan holds secrets, so it is not written to a disk. */
 static int prepare_input(int *spool, struct sbx_error *err)
 {
 	struct stat st;
@@ -160,7 +175,8 @@ static int put_error(struct buf *reply, const struct sbx_error *refused, struct 
 {
 	buf_reset(reply);
 	if (buf_addf(reply, err, "{\"sbx_plan\":1,\"error\":{\"class\":%d", (int)refused->class) < 0 ||
-	    json_out_member(reply, "code", refused->code, err) < 0 || json_out_member(reply, "message", refused->message, err) < 0 ||
+	    json_out_member(reply, "code", refused->code, err) < 0 ||
+	    json_out_member(reply, "message", refused->message, err) < 0 ||
 	    json_out_member(reply, "hint", refused->hint[0] != '\0' ? refused->hint : NULL, err) < 0)
 		return -1;
 	return buf_add_str(reply, "}}\n", err);
@@ -176,7 +192,8 @@ int main(int argc, char **argv)
 
 	if (status != 0)
 		return status - 1;
-	if (start(name, NULL, NULL, 0, START_REPLY, &started, &err) < 0 || prepare_input(&spool, &err) < 0 || confine(&err) < 0) {
+	if (start(name, NULL, NULL, 0, START_REPLY, &started, &err) < 0 || prepare_input(&spool, &err) < 0 ||
+	    confine(&err) < 0) {
 		log_error(&err);
 		return (int)err.class;
 	}

@@ -43,12 +43,12 @@ static int usage(FILE *to)
 /* What is asked, and who asks. */
 static int get_request(const struct filter *f, const struct options *o, struct request *r, struct sbx_error *err)
 {
-	enum request_asker asker = o->peer ? REQUEST_PEER : f->started.in_account ? REQUEST_NOBODY : REQUEST_UID;
+	enum principal_from from = o->peer ? PRINCIPAL_FROM_PEER : PRINCIPAL_FROM_UID;
 
 	if ((o->word_count > 0 ? request_words(r, o->words, o->word_count, err) : request_read(r, STDIN_FILENO, err)) <
 	    0)
 		return -1;
-	return request_ask(r, o->principal, asker, err);
+	return principal_find(o->principal, from, f->started.in_account, &r->asker, err);
 }
 
 /* --- the world --- */
@@ -106,7 +106,7 @@ static int decide(struct filter *f, const struct request *r, struct policy_answe
 		.tool = r->tool,
 		.params = r->params,
 		.typing = r->typing,
-		.principal = r->principal,
+		.principal = r->asker.name,
 	};
 
 	if (open_policy(f, r->tool, &policy, &failed, err) < 0)
@@ -121,9 +121,9 @@ static jv new_call(const struct request *r, const char *id)
 	char now[CLOCK_RFC3339_SIZE];
 
 	clock_now(now);
-	jv principal = json_set_str(jv_object(), "name", r->principal);
-	principal = json_set_int(principal, "uid", (int64_t)r->uid);
-	principal = json_set_str(principal, "via", r->via);
+	jv principal = json_set_str(jv_object(), "name", r->asker.name);
+	principal = json_set_int(principal, "uid", (int64_t)r->asker.uid);
+	principal = json_set_str(principal, "via", r->asker.via);
 	jv call = json_set_str(jv_object(), "id", id);
 	call = json_set_str(call, "tool", r->tool);
 	call = json_set(call, "params", jv_copy(r->params));
@@ -146,8 +146,8 @@ static int record_request(const struct filter *f, const struct request *r, const
 		details = json_set(take_jv(&details), "params", jv_copy(r->params));
 	else
 		details = json_set_str(take_jv(&details), "params_sha256", sha256);
-	details = json_set_str(take_jv(&details), "principal", r->principal);
-	details = json_set_str(take_jv(&details), "via", r->via);
+	details = json_set_str(take_jv(&details), "principal", r->asker.name);
+	details = json_set_str(take_jv(&details), "via", r->asker.via);
 	details = json_set_str(take_jv(&details), "client", *r->client != '\0' ? r->client : NULL);
 	return audit_append(&f->state, AUDIT_INTENT, "tool.request", id, details, err);
 }
@@ -357,7 +357,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	}
 	o->words = argv + optind;
 	o->word_count = argc - optind;
-	if ((o->principal != NULL && (o->peer || !request_is_principal(o->principal))) || take_mode(o) < 0)
+	if ((o->principal != NULL && (o->peer || !principal_is_name(o->principal))) || take_mode(o) < 0)
 		return usage(stderr);
 	return -1;
 }

@@ -253,8 +253,8 @@ static int run_call(struct stage *s, const struct options *o)
 	s->sandbox.call = f->call;
 	s->sandbox.run_fd = f->run_fd;
 	s->sandbox.prepared = &s->prepared;
-	if (prepare(&s->prepared, &f->config, &f->state, &f->key, f->call, f->run_fd, o->credentials_fd, o->secrets_fd,
-		    &err) == 0 &&
+	if (sandbox_prepare(&s->prepared, &f->config, &f->state, &f->key, f->call, f->run_fd, o->credentials_fd,
+			    o->secrets_fd, &err) == 0 &&
 	    !is_cancelled(s) && sandbox_record_start(&s->sandbox, &err) == 0)
 		return run_sandbox(s, o);
 	sandbox_take_state_back(&s->sandbox);
@@ -348,7 +348,7 @@ static int main_other(const struct options *o)
 	else if (status == 0 && o->mode == MODE_ADOPT)
 		status = adopt(&f, o, &err);
 	else if (status == 0)
-		status = driver_check(f.config.driver, &err);
+		status = driver_check(f.config.driver, f.started.reply_fd, &err);
 	if (status < 0) {
 		log_error(&err);
 		status = (int)err.class;

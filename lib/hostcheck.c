@@ -91,7 +91,8 @@ static int check_tree(const struct config *config, jv seal, struct sbx_error *er
 	char digest[DIGEST_HEX_SIZE];
 
 	if (tree == NULL)
-		return same_text(json_str(seal, "tree_sha256"), NULL) ? 0 : stale(err, "the plan's directory is not known");
+		return same_text(json_str(seal, "tree_sha256"), NULL) ? 0
+								      : stale(err, "the plan's directory is not known");
 	auto_fd fd = workspace_open(config, name != NULL ? name : "", tree, err);
 	if (fd < 0)
 		return -1;
@@ -101,8 +102,9 @@ static int check_tree(const struct config *config, jv seal, struct sbx_error *er
 		return stale(err, "the provider lock file changed since the plan was made");
 	if (tree_digest(fd, digest, err) < 0)
 		return -1;
-	return same_text(json_str(seal, "tree_sha256"), digest) ? 0
-								: stale(err, "the directory changed since the plan was made");
+	return same_text(json_str(seal, "tree_sha256"), digest)
+		       ? 0
+		       : stale(err, "the directory changed since the plan was made");
 }
 
 static int check_kept_files(const struct state *state, jv seal, struct sbx_error *err)

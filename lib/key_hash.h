@@ -1,5 +1,6 @@
-/* A 64-bit hash with a secret seed, for sets of names that come from outside: who does not know the seed cannot make two names collide, and nothing
- * but the two names' being equal may be concluded from equal hashes where a wrong "equal" is the safe answer. */
+/* A 64-bit hash with a secret seed, for sets of names that come from outside: who does not know the seed cannot make
+ * two names collide, and nothing but the two names' being equal may be concluded from equal hashes where a wrong
+ * "equal" is the safe answer. */
 #ifndef SBX_KEY_HASH_H
 #define SBX_KEY_HASH_H
 
@@ -20,7 +21,8 @@ static inline uint64_t key_hash_mix(uint64_t h)
 	return h ^ h >> 32;
 }
 
-/* Hash of TEXT behind START (any number: the hash of what stands before, the number of a set). Never 0, which may mean "none". */
+/* Hash of TEXT behind START (any number: the hash of what stands before, the number of a set). Never 0, which may mean
+ * "none". */
 static inline uint64_t key_hash(const struct key_seed *seed, uint64_t start, const char *text, size_t len)
 {
 	uint64_t h = key_hash_mix(seed->word[0] ^ start) ^ len;

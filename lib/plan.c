@@ -21,6 +21,7 @@
 
 static const int64_t half_made_age_s = 15 * 60; /* no call keeps a plan for this long */
 static const size_t findings_max = (size_t)16 << 20;
+static const uint64_t tree_max = LIMIT_TREE_BYTES + ((uint64_t)96 << 20); /* and the names of LIMIT_TREE_FILES files */
 
 static int invalid(const char *what, struct sbx_error *err)
 {
@@ -29,8 +30,8 @@ static int invalid(const char *what, struct sbx_error *err)
 }
 
 /* The canonical bytes of SEAL, their digest, and the MAC over them. */
-static int seal_of(const struct secret *key, const char *installation, jv seal, struct buf *canonical, char sha256[DIGEST_HEX_SIZE],
-		   unsigned char mac[DIGEST_SIZE], struct sbx_error *err)
+static int seal_of(const struct secret *key, const char *installation, jv seal, struct buf *canonical,
+		   char sha256[DIGEST_HEX_SIZE], unsigned char mac[DIGEST_SIZE], struct sbx_error *err)
 {
 	auto_buf covered = BUF_INIT(2 * LIMIT_CALL);
 
@@ -60,8 +61,8 @@ static jv complete_seal(const struct state *state, jv seal, const char *id)
 	return whole;
 }
 
-static int put_seal(int dir_fd, const struct secret *key, const struct state *state, jv whole, char seal_sha256[DIGEST_HEX_SIZE],
-		    struct sbx_error *err)
+static int put_seal(int dir_fd, const struct secret *key, const struct state *state, jv whole,
+		    char seal_sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
 	auto_buf canonical = BUF_INIT(LIMIT_CALL);
 	auto_buf text = BUF_INIT(LIMIT_CALL);
@@ -109,20 +110,21 @@ static int put_findings(int dir_fd, jv findings, const char *sha256, struct sbx_
 	return io_create_file(dir_fd, FINDINGS_FILE, buf_str(&text), text.len, err);
 }
 
-static int fill_directory(int plans, const char *name, const struct secret *key, const struct state *state, jv whole, int plan_fd, int tree_fd,
-			  jv findings, char seal_sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
+static int fill_directory(int plans, const char *name, const struct secret *key, const struct state *state, jv whole,
+			  int plan_fd, int tree_fd, jv findings, char seal_sha256[DIGEST_HEX_SIZE],
+			  struct sbx_error *err)
 {
 	auto_fd dir = io_open_dir(plans, name, IO_CREATE, err);
 
 	if (dir < 0 || put_copy(dir, PLAN_FILE, plan_fd, LIMIT_ARTIFACT, json_str(whole, "plan_sha256"), err) < 0 ||
-	    put_copy(dir, TREE_FILE, tree_fd, LIMIT_TREE_BYTES, json_str(whole, "tree_sha256"), err) < 0 ||
+	    put_copy(dir, TREE_FILE, tree_fd, tree_max, json_str(whole, "tree_sha256"), err) < 0 ||
 	    put_findings(dir, findings, json_str(whole, "findings_sha256"), err) < 0)
 		return -1;
 	return put_seal(dir, key, state, whole, seal_sha256, err);
 }
 
-int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv findings, char id[STATE_ID_SIZE],
-	      char seal_sha256[65], struct sbx_error *err)
+int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv findings,
+	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
 	char half_made[sizeof HALF_MADE + STATE_ID_SIZE];
@@ -159,8 +161,8 @@ static int plan_dir(const struct state *state, const char *id, struct sbx_error 
 }
 
 /* The seal in FILE, if it is whole and ours. */
-static int check_seal(const struct state *state, const struct secret *key, const char *id, jv file, char seal_sha256[65],
-		      struct sbx_error *err)
+static int check_seal(const struct state *state, const struct secret *key, const char *id, jv file,
+		      char seal_sha256[65], struct sbx_error *err)
 {
 	static const char damaged[] = "the seal of this plan does not verify";
 	unsigned char expected[DIGEST_SIZE], found[DIGEST_SIZE];
@@ -176,7 +178,8 @@ static int check_seal(const struct state *state, const struct secret *key, const
 		return invalid(damaged, err);
 	const char *sealed_id = json_str(seal, "id"), *installation = json_str(seal, "installation");
 	/* A good seal under another name is another plan's. */
-	if (sealed_id == NULL || strcmp(sealed_id, id) != 0 || installation == NULL || strcmp(installation, state->installation) != 0)
+	if (sealed_id == NULL || strcmp(sealed_id, id) != 0 || installation == NULL ||
+	    strcmp(installation, state->installation) != 0)
 		return invalid("the seal of this plan belongs to another plan", err);
 	return 0;
 }
@@ -194,7 +197,8 @@ static int check_expiry(jv seal, struct sbx_error *err)
 	return sbx_hint(err, "make a new plan");
 }
 
-int plan_find(const struct state *state, const struct secret *key, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err)
+int plan_find(const struct state *state, const struct secret *key, const char *id, jv *seal, char seal_sha256[65],
+	      struct sbx_error *err)
 {
 	struct sbx_error unread = SBX_ERROR_INIT;
 	auto_fd dir = plan_dir(state, id, err);
@@ -220,8 +224,8 @@ int plan_find(const struct state *state, const struct secret *key, const char *i
 }
 
 /* The file NAME of the plan as a sealed memfd whose digest is SHA256. */
-static int open_sealed(const struct state *state, jv seal, const char *name, uint64_t max, const char *sha256, uint64_t *size,
-		       struct sbx_error *err)
+static int open_sealed(const struct state *state, jv seal, const char *name, uint64_t max, const char *sha256,
+		       uint64_t *size, struct sbx_error *err)
 {
 	const char *id = json_str(seal, "id");
 	char found[DIGEST_HEX_SIZE];
@@ -250,13 +254,14 @@ int plan_open_file(const struct state *state, jv seal, int *plan_fd, struct sbx_
 
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err)
 {
-	*tree_fd = open_sealed(state, seal, TREE_FILE, LIMIT_TREE_BYTES, json_str(seal, "tree_sha256"), size, err);
+	*tree_fd = open_sealed(state, seal, TREE_FILE, tree_max, json_str(seal, "tree_sha256"), size, err);
 	return *tree_fd < 0 ? -1 : 0;
 }
 
 int plan_findings(const struct state *state, jv seal, jv *findings, struct sbx_error *err)
 {
-	auto_fd copy = open_sealed(state, seal, FINDINGS_FILE, findings_max, json_str(seal, "findings_sha256"), NULL, err);
+	auto_fd copy =
+		open_sealed(state, seal, FINDINGS_FILE, findings_max, json_str(seal, "findings_sha256"), NULL, err);
 	auto_free char *text = NULL;
 	size_t len;
 
@@ -274,8 +279,8 @@ int plan_drop(const struct state *state, const char *id, struct sbx_error *err)
 	return state_is_id(id) ? io_remove_tree(plans, id, err) : 0;
 }
 
-/* What is certain without the key: the time that the seal's file says, or that there is no seal in an old directory. A forged time costs its
- * forger a plan. */
+/* What is certain without the key: the time that the seal's file says, or that there is no seal in an old directory. A
+ * forged time costs its forger a plan. */
 static int is_over(int plans, const char *name)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
@@ -310,7 +315,8 @@ int plan_drop_expired(const struct state *state, struct sbx_error *err)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept plans");
 	}
 	for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 && is_over(plans, entry->d_name))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+		    is_over(plans, entry->d_name))
 			result = io_remove_tree(plans, entry->d_name, err);
 	closedir(dir);
 	return result;

@@ -19,8 +19,13 @@ void plan_change_init(struct plan_change *change)
 {
 	const struct buf text = BUF_INIT(text_max);
 
-	*change = (struct plan_change){.address = text, .previous_address = text, .deposed = text, .type = text, .provider = text,
-				       .reason = text, .because = text};
+	*change = (struct plan_change){.address = text,
+				       .previous_address = text,
+				       .deposed = text,
+				       .type = text,
+				       .provider = text,
+				       .reason = text,
+				       .because = text};
 }
 
 void plan_change_clear(struct plan_change *change)
@@ -83,19 +88,29 @@ static int read_replace_paths(struct plan_scan *s, struct plan_change *change, s
 		buf_reset(&path);
 		while ((step = plan_element(s, err)) == 1) {
 			if (s->token != JSON_STRING && s->token != JSON_NUMBER)
-				return plan_refuse(s, "plan_kind", "a step of a path that is neither name nor index", err);
+				return plan_refuse(s, "plan_kind", "a step of a path that is neither name nor index",
+						   err);
 			if (plan_report_path_step(&path, s->text, s->len, s->token == JSON_NUMBER, err) < 0)
 				return -1;
 		}
-		if (step < 0 || plan_report_path(&change->because, change->because_count++, buf_str(&path), path.len, err) < 0)
+		if (step < 0 ||
+		    plan_report_path(&change->because, change->because_count++, buf_str(&path), path.len, err) < 0)
 			return -1;
 	}
 	return element;
 }
 
-enum inner { INNER_ACTIONS, INNER_AFTER, INNER_UNKNOWN, INNER_BEFORE_MASK, INNER_AFTER_MASK, INNER_REPLACE_PATHS, INNER_IMPORTING };
-static const char *const inner_names[] = {"actions",	    "after",	     "after_unknown", "before_sensitive", "after_sensitive",
-					  "replace_paths", "importing"};
+enum inner {
+	INNER_ACTIONS,
+	INNER_AFTER,
+	INNER_UNKNOWN,
+	INNER_BEFORE_MASK,
+	INNER_AFTER_MASK,
+	INNER_REPLACE_PATHS,
+	INNER_IMPORTING
+};
+static const char *const inner_names[] = {"actions",	     "after",	      "after_unknown", "before_sensitive",
+					  "after_sensitive", "replace_paths", "importing"};
 
 static int read_inner_member(struct plan_scan *s, int member, struct plan_change *change, struct sbx_error *err)
 {
@@ -142,7 +157,8 @@ int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, stru
 
 static struct buf *text_member(struct plan_change *change, const struct plan_scan *s)
 {
-	static const char *const names[] = {"address", "previous_address", "deposed", "type", "provider_name", "action_reason"};
+	static const char *const names[] = {"address", "previous_address", "deposed",
+					    "type",    "provider_name",	   "action_reason"};
 	struct buf *const places[] = {&change->address, &change->previous_address, &change->deposed,
 				      &change->type,	&change->provider,	   &change->reason};
 	int member = plan_name(s, names, ARRAY_LEN(names));
@@ -162,7 +178,9 @@ int plan_change_read(struct plan_scan *s, struct plan_change *change, struct sbx
 			result = plan_string(s, text, "a part of a change that is no string", err);
 		} else if (plan_is(s, "change")) {
 			has_change = 1;
-			result = plan_expect(s, JSON_OBJECT_OPEN, "a change that is no object", err) < 0 ? -1 : read_inner_object(s, change, err);
+			result = plan_expect(s, JSON_OBJECT_OPEN, "a change that is no object", err) < 0
+					 ? -1
+					 : read_inner_object(s, change, err);
 		} else {
 			result = plan_skip(s, err);
 		}

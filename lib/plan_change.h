@@ -1,5 +1,5 @@
-/* One change of a plan, of an object or of an output: what happens, why, and what its masks say. Buffers are used again for the next one, so that
- * memory is bounded by the largest. */
+/* One change of a plan, of an object or of an output: what happens, why, and what its masks say. Buffers are used again
+ * for the next one, so that memory is bounded by the largest. */
 #ifndef SBX_PLAN_CHANGE_H
 #define SBX_PLAN_CHANGE_H
 
@@ -28,8 +28,8 @@ struct plan_change {
 void plan_change_init(struct plan_change *change);
 void plan_change_clear(struct plan_change *change);
 
-/* The { of an entry of resource_changes (or of one that is like it) was read: fill CHANGE from it. "plan_kind", "plan_action" (an unknown word, none,
- * or too many), "plan_malformed" (no change or no address in it). */
+/* The { of an entry of resource_changes (or of one that is like it) was read: fill CHANGE from it. "plan_kind",
+ * "plan_action" (an unknown word, none, or too many), "plan_malformed" (no change or no address in it). */
 int plan_change_read(struct plan_scan *s, struct plan_change *change, struct sbx_error *err);
 
 /* The { of the inner object with the actions was read (this is all that an output has). */

@@ -13,8 +13,9 @@ struct config_pass {
 	struct buf module; /* "module.a.module.b.", of the module being read */
 };
 
-/* An expression: an object with "references", or with "constant_value", or neither; or the block or blocks below an argument. Its first token was
- * read; NAMES hashes the names on the way to it. 1 when something in it refers to something. */
+/* An expression: an object with "references", or with "constant_value", or neither; or the block or blocks below an
+ * argument. Its first token was read; NAMES hashes the names on the way to it. 1 when something in it refers to
+ * something. */
 static int read_expression(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err);
 
 static int read_expression_member(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err)
@@ -30,7 +31,8 @@ static int read_expression_member(struct config_pass *pass, uint64_t config, uin
 		return -1;
 	if (!references || s->token != JSON_ARRAY_OPEN)
 		return read_expression(pass, config, below, err);
-	if (plan_set_add(&pass->survey->referring, plan_survey_argument(s->seed, config, names), err) < 0 || plan_skip_rest(s, err) < 0)
+	if (plan_set_add(&pass->survey->referring, plan_survey_argument(s->seed, config, names), err) < 0 ||
+	    plan_skip_rest(s, err) < 0)
 		return -1;
 	return 1;
 }
@@ -43,14 +45,16 @@ static int read_expression(struct config_pass *pass, uint64_t config, uint64_t n
 	if (!array && s->token != JSON_OBJECT_OPEN)
 		return 0;
 	while ((more = array ? plan_element(s, err) : plan_key(s, err)) == 1) {
-		int inner = array ? read_expression(pass, config, names, err) : read_expression_member(pass, config, names, err);
+		int inner = array ? read_expression(pass, config, names, err)
+				  : read_expression_member(pass, config, names, err);
 		if (inner < 0)
 			return -1;
 		refers |= inner;
 	}
 	if (more < 0)
 		return -1;
-	if (refers && plan_set_add(&pass->survey->above_referring, plan_survey_argument(s->seed, config, names), err) < 0)
+	if (refers &&
+	    plan_set_add(&pass->survey->above_referring, plan_survey_argument(s->seed, config, names), err) < 0)
 		return -1;
 	return refers;
 }
@@ -76,14 +80,16 @@ static int read_address(struct config_pass *pass, uint64_t *config, struct sbx_e
 	struct plan_scan *s = pass->s;
 	size_t module_len = pass->module.len;
 
-	if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 || buf_add(&pass->module, s->text, s->len, err) < 0)
+	if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 ||
+	    buf_add(&pass->module, s->text, s->len, err) < 0)
 		return -1;
 	*config = key_hash(s->seed, PLAN_HASH_CONFIG, buf_str(&pass->module), pass->module.len);
 	pass->module.len = module_len;
 	return 0;
 }
 
-/* One resource; its { was read. Terraform writes the address first; one that comes later is refused rather than guessed. */
+/* One resource; its { was read. Terraform writes the address first; one that comes later is refused rather than
+ * guessed. */
 static int read_resource(struct config_pass *pass, struct sbx_error *err)
 {
 	struct plan_scan *s = pass->s;
@@ -102,7 +108,8 @@ static int read_resource(struct config_pass *pass, struct sbx_error *err)
 			result = plan_next(s, err) < 0 ? -1 : read_expression(pass, config, PLAN_HASH_PATH, err);
 		else
 			result = plan_skip(s, err);
-		if (result < 0 || (provisioners && result == 1 && plan_set_add(&pass->survey->provisioned, config, err) < 0))
+		if (result < 0 ||
+		    (provisioners && result == 1 && plan_set_add(&pass->survey->provisioned, config, err) < 0))
 			return -1;
 	}
 	return key;
@@ -122,7 +129,9 @@ static int read_outputs(struct config_pass *pass, struct sbx_error *err)
 			return -1;
 		while ((key = plan_key(s, err)) == 1) {
 			sensitive = 0;
-			if ((plan_is(s, "sensitive") ? plan_bool(s, &sensitive, "a sensitive that is no truth value", err) : plan_skip(s, err)) < 0 ||
+			if ((plan_is(s, "sensitive")
+				     ? plan_bool(s, &sensitive, "a sensitive that is no truth value", err)
+				     : plan_skip(s, err)) < 0 ||
 			    (sensitive && plan_set_add(&pass->survey->sensitive_outputs, name, err) < 0))
 				return -1;
 		}
@@ -144,12 +153,14 @@ static int read_calls(struct config_pass *pass, struct sbx_error *err)
 	if (plan_expect(s, JSON_OBJECT_OPEN, "module calls that are no object", err) < 0)
 		return -1;
 	while ((call = plan_key(s, err)) == 1) {
-		if (buf_add_str(&pass->module, "module.", err) < 0 || buf_add(&pass->module, s->text, s->len, err) < 0 ||
-		    buf_add_str(&pass->module, ".", err) < 0 || plan_expect(s, JSON_OBJECT_OPEN, "a module call that is no object", err) < 0)
+		if (buf_add_str(&pass->module, "module.", err) < 0 ||
+		    buf_add(&pass->module, s->text, s->len, err) < 0 || buf_add_str(&pass->module, ".", err) < 0 ||
+		    plan_expect(s, JSON_OBJECT_OPEN, "a module call that is no object", err) < 0)
 			return -1;
 		while ((key = plan_key(s, err)) == 1) {
 			int module = plan_is(s, "module");
-			if ((module ? plan_expect(s, JSON_OBJECT_OPEN, "a module that is no object", err) : plan_skip(s, err)) < 0 ||
+			if ((module ? plan_expect(s, JSON_OBJECT_OPEN, "a module that is no object", err)
+				    : plan_skip(s, err)) < 0 ||
 			    (module && read_module(pass, err) < 0))
 				return -1;
 		}
@@ -230,7 +241,8 @@ static size_t index_length(const char *text, size_t len)
 	return i < len ? i + 1 : len;
 }
 
-uint64_t plan_config_hash(const struct key_seed *seed, const char *address, size_t len, struct buf *scratch, struct sbx_error *err)
+uint64_t plan_config_hash(const struct key_seed *seed, const char *address, size_t len, struct buf *scratch,
+			  struct sbx_error *err)
 {
 	buf_reset(scratch);
 	for (size_t i = 0; i < len;) {

@@ -51,7 +51,8 @@ static uint64_t path_of_index(const struct plan_scan *s, struct plan_level *arra
 }
 
 /* Enter the next member or element of TOP (its key, or its first token, was read) and note it. */
-static int enter(struct plan_scan *s, struct plan_level *top, enum plan_mask part, struct plan_masks *masks, struct sbx_error *err)
+static int enter(struct plan_scan *s, struct plan_level *top, enum plan_mask part, struct plan_masks *masks,
+		 struct sbx_error *err)
 {
 	if (masks->depth == ARRAY_LEN(masks->levels))
 		return plan_refuse(s, "json_depth", "nested too deeply", err);
@@ -96,8 +97,10 @@ static int fill(struct plan_set *set, const struct plan_list *list, struct sbx_e
 	return 0;
 }
 
-/* One path that was sensitive, *RUN its way: 1 when no part of it is still masked and there is something to see at it. *RUN is behind it then. */
-static int is_exposed(const uint64_t **run, const struct plan_set *masked, const struct plan_set *unknown, const struct plan_set *after)
+/* One path that was sensitive, *RUN its way: 1 when no part of it is still masked and there is something to see at it.
+ * *RUN is behind it then. */
+static int is_exposed(const uint64_t **run, const struct plan_set *masked, const struct plan_set *unknown,
+		      const struct plan_set *after)
 {
 	int hidden = 0, there = 0;
 	const uint64_t *at = *run;
@@ -119,7 +122,8 @@ int plan_masks_exposed(const struct plan_masks *masks, struct sbx_error *err)
 	if (masks->before.count == 0)
 		return 0;
 	const uint64_t *run = masks->before.items, *end = run + masks->before.count;
-	if (fill(&masked, &masks->after_mask, err) < 0 || fill(&unknown, &masks->unknown, err) < 0 || fill(&after, &masks->after, err) < 0)
+	if (fill(&masked, &masks->after_mask, err) < 0 || fill(&unknown, &masks->unknown, err) < 0 ||
+	    fill(&after, &masks->after, err) < 0)
 		exposed = -1;
 	while (exposed == 0 && run < end)
 		exposed = is_exposed(&run, &masked, &unknown, &after);
@@ -129,7 +133,8 @@ int plan_masks_exposed(const struct plan_masks *masks, struct sbx_error *err)
 	return exposed;
 }
 
-int plan_masks_unknown_argument(const struct plan_masks *masks, const struct plan_survey *survey, const struct key_seed *seed, uint64_t config)
+int plan_masks_unknown_argument(const struct plan_masks *masks, const struct plan_survey *survey,
+				const struct key_seed *seed, uint64_t config)
 {
 	const struct plan_list *names = &masks->unknown_name;
 

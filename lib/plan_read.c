@@ -8,7 +8,8 @@
 #include "limits.h"
 #include "plan_config.h"
 
-/* One value: a generated document or an encoded archive may be large, and nothing longer than this is looked at in one piece. */
+/* One value: a generated document or an encoded archive may be large, and nothing longer than this is looked at in one
+ * piece. */
 static const uint64_t string_max = (uint64_t)64 << 20;
 static const size_t address_max = 1 << 20;
 
@@ -27,7 +28,8 @@ static int add(struct second_pass *pass, enum plan_verdict verdict, const char *
 {
 	const struct plan_change *change = &pass->change;
 
-	return plan_report_add(pass->report, verdict, code, buf_str(&change->address), change->address.len, change, err);
+	return plan_report_add(pass->report, verdict, code, buf_str(&change->address), change->address.len, change,
+			       err);
 }
 
 /* What concerns the whole plan. */
@@ -36,7 +38,8 @@ static int add_whole(struct second_pass *pass, enum plan_verdict verdict, const 
 	return plan_report_add(pass->report, verdict, code, "*", 1, NULL, err);
 }
 
-/* The resource type in an address: the last component but one, before the name ("module.a[\"x.y\"].aws_vpc.b[0]" is "aws_vpc"). */
+/* The resource type in an address: the last component but one, before the name ("module.a[\"x.y\"].aws_vpc.b[0]" is
+ * "aws_vpc"). */
 static void type_in_address(const struct buf *config, const char **type, size_t *len)
 {
 	const char *text = buf_str(config);
@@ -59,7 +62,8 @@ static int moved_across_types(struct second_pass *pass, struct sbx_error *err)
 	const char *type;
 	size_t len;
 
-	if (plan_config_hash(pass->s.seed, change->previous_address.data, change->previous_address.len, &pass->scratch, err) == 0)
+	if (plan_config_hash(pass->s.seed, change->previous_address.data, change->previous_address.len, &pass->scratch,
+			     err) == 0)
 		return -1;
 	type_in_address(&pass->scratch, &type, &len);
 	return len != change->type.len || memcmp(type, buf_str(&change->type), len) != 0;
@@ -77,7 +81,8 @@ static int judge_oddities(struct second_pass *pass, unsigned *odd, struct sbx_er
 {
 	const struct plan_change *change = &pass->change;
 	const char *found[5];
-	uint64_t config = plan_config_hash(pass->s.seed, buf_str(&change->address), change->address.len, &pass->scratch, err);
+	uint64_t config =
+		plan_config_hash(pass->s.seed, buf_str(&change->address), change->address.len, &pass->scratch, err);
 	int across = 0, exposed = 0;
 
 	*odd = 0;
@@ -95,7 +100,8 @@ static int judge_oddities(struct second_pass *pass, unsigned *odd, struct sbx_er
 		found[(*odd)++] = "sensitivity_dropped";
 	if (runs_provisioner(pass, config))
 		found[(*odd)++] = "provisioner";
-	if (ONLY(change, ACTION_UPDATE) && plan_masks_unknown_argument(&change->masks, pass->survey, pass->s.seed, config))
+	if (ONLY(change, ACTION_UPDATE) &&
+	    plan_masks_unknown_argument(&change->masks, pass->survey, pass->s.seed, config))
 		found[(*odd)++] = "unknown_after_apply";
 	for (unsigned i = 0; i < *odd; i++)
 		if (add(pass, PLAN_REVIEW, found[i], err) < 0)
@@ -109,7 +115,8 @@ struct meaning {
 	enum plan_count count;
 };
 
-/* What the actions mean. Any delete or forget is destructive, whatever stands beside it: new combinations stay dangerous. */
+/* What the actions mean. Any delete or forget is destructive, whatever stands beside it: new combinations stay
+ * dangerous. */
 static struct meaning meaning_of(const struct plan_change *change)
 {
 	if (HAS(change, ACTION_FORGET))
@@ -126,7 +133,8 @@ static struct meaning meaning_of(const struct plan_change *change)
 		return (struct meaning){PLAN_REVIEW, "read", COUNT_READ};
 	if (ONLY(change, ACTION_NO_OP))
 		return (struct meaning){PLAN_SAFE, NULL, COUNT_NO_OP};
-	return (struct meaning){PLAN_REVIEW, "unusual_actions", HAS(change, ACTION_CREATE) ? COUNT_CREATE : COUNT_UPDATE};
+	return (struct meaning){PLAN_REVIEW, "unusual_actions",
+				HAS(change, ACTION_CREATE) ? COUNT_CREATE : COUNT_UPDATE};
 }
 
 static int judge_change(struct second_pass *pass, struct sbx_error *err)
@@ -156,7 +164,8 @@ static int judge_drift(struct second_pass *pass, struct sbx_error *err)
 }
 
 /* A wrapper {reason, MEMBER: {…}}; its { was read. JUDGE reads the inner object. */
-static int unwrap(struct second_pass *pass, const char *member, int (*judge)(struct second_pass *, struct sbx_error *), struct sbx_error *err)
+static int unwrap(struct second_pass *pass, const char *member, int (*judge)(struct second_pass *, struct sbx_error *),
+		  struct sbx_error *err)
 {
 	struct plan_scan *s = &pass->s;
 	int key, found = 0;
@@ -168,7 +177,8 @@ static int unwrap(struct second_pass *pass, const char *member, int (*judge)(str
 			continue;
 		}
 		found = 1;
-		if (plan_expect(s, JSON_OBJECT_OPEN, "a deferred change or action that is no object", err) < 0 || judge(pass, err) < 0)
+		if (plan_expect(s, JSON_OBJECT_OPEN, "a deferred change or action that is no object", err) < 0 ||
+		    judge(pass, err) < 0)
 			return -1;
 	}
 	if (key == 0 && !found)
@@ -194,7 +204,8 @@ static int find_text(struct plan_scan *s, const char *name, struct buf *out, str
 	int key;
 
 	while ((key = plan_key(s, err)) == 1)
-		if ((plan_is(s, name) ? plan_string(s, out, "an address that is no string", err) : plan_skip(s, err)) < 0)
+		if ((plan_is(s, name) ? plan_string(s, out, "an address that is no string", err) : plan_skip(s, err)) <
+		    0)
 			return -1;
 	return key;
 }
@@ -243,7 +254,8 @@ static int judge_check(struct second_pass *pass, struct sbx_error *err)
 	return plan_report_add(pass->report, PLAN_REVIEW, "check_failed", address.data, address.len, NULL, err);
 }
 
-/* Outputs; right behind the key. A plan says of an output only whether it was or is sensitive; whether it is declared so says the configuration. */
+/* Outputs; right behind the key. A plan says of an output only whether it was or is sensitive; whether it is declared
+ * so says the configuration. */
 static int judge_outputs(struct second_pass *pass, struct sbx_error *err)
 {
 	auto_buf address = BUF_INIT(address_max);
@@ -258,14 +270,16 @@ static int judge_outputs(struct second_pass *pass, struct sbx_error *err)
 		uint64_t name = plan_hash(s, PLAN_HASH_OUTPUT);
 		buf_reset(&address);
 		if (buf_add_str(&address, "output.", err) < 0 || buf_add(&address, s->text, s->len, err) < 0 ||
-		    plan_expect(s, JSON_OBJECT_OPEN, "an output change that is no object", err) < 0 || plan_change_read_inner(s, change, err) < 0)
+		    plan_expect(s, JSON_OBJECT_OPEN, "an output change that is no object", err) < 0 ||
+		    plan_change_read_inner(s, change, err) < 0)
 			return -1;
 		int masked = change->masks.before.count > 0 || change->masks.after_mask.count > 0;
 		if (HAS(change, ACTION_DELETE) || HAS(change, ACTION_FORGET))
 			code = "output_delete";
 		else if (masked && !ONLY(change, ACTION_NO_OP) && !plan_set_has(&pass->survey->sensitive_outputs, name))
 			code = "sensitivity_dropped";
-		if (code != NULL && plan_report_add(pass->report, PLAN_REVIEW, code, address.data, address.len, change, err) < 0)
+		if (code != NULL &&
+		    plan_report_add(pass->report, PLAN_REVIEW, code, address.data, address.len, change, err) < 0)
 			return -1;
 	}
 	return key;
@@ -295,9 +309,12 @@ static int judge_document(struct second_pass *pass, struct sbx_error *err)
 		const char *name;
 		judge_fn *judge;
 	} lists[] = {
-		{"resource_changes", judge_change},	  {"resource_drift", judge_drift},
-		{"deferred_changes", judge_deferred},	  {"action_invocations", judge_action},
-		{"checks", judge_check},		  {"deferred_action_invocations", judge_deferred_action},
+		{"resource_changes", judge_change},
+		{"resource_drift", judge_drift},
+		{"deferred_changes", judge_deferred},
+		{"action_invocations", judge_action},
+		{"checks", judge_check},
+		{"deferred_action_invocations", judge_deferred_action},
 	};
 	struct plan_scan *s = &pass->s;
 	int key;
@@ -309,7 +326,9 @@ static int judge_document(struct second_pass *pass, struct sbx_error *err)
 		for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 			if (plan_is(s, lists[i].name))
 				judge = lists[i].judge;
-		int result = judge != NULL ? each_element(pass, judge, err) : plan_is(s, "output_changes") ? judge_outputs(pass, err) : plan_skip(s, err);
+		int result = judge != NULL		    ? each_element(pass, judge, err)
+			     : plan_is(s, "output_changes") ? judge_outputs(pass, err)
+							    : plan_skip(s, err);
 		if (result < 0)
 			return -1;
 	}
@@ -347,10 +366,12 @@ static int first_pass(int fd, const struct key_seed *seed, struct plan_survey *s
 	return lex == NULL ? -1 : plan_survey_read(&s, survey, err);
 }
 
-static int second_pass(int fd, const struct key_seed *seed, const struct plan_survey *survey, struct plan_report *report, struct sbx_error *err)
+static int second_pass(int fd, const struct key_seed *seed, const struct plan_survey *survey,
+		       struct plan_report *report, struct sbx_error *err)
 {
 	auto_json_lex *lex = lex_from_start(fd, err);
-	struct second_pass pass = {.s = {.lex = lex, .seed = seed}, .survey = survey, .report = report, .scratch = BUF_INIT(address_max)};
+	struct second_pass pass = {
+		.s = {.lex = lex, .seed = seed}, .survey = survey, .report = report, .scratch = BUF_INIT(address_max)};
 
 	if (lex == NULL)
 		return -1;
@@ -373,7 +394,8 @@ int plan_read(int fd, struct plan_survey *survey, struct plan_report *report, st
 		return -1;
 	if (fstat(fd, &after) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot look at the plan");
-	if (before.st_size != after.st_size || before.st_mtim.tv_sec != after.st_mtim.tv_sec || before.st_mtim.tv_nsec != after.st_mtim.tv_nsec)
+	if (before.st_size != after.st_size || before.st_mtim.tv_sec != after.st_mtim.tv_sec ||
+	    before.st_mtim.tv_nsec != after.st_mtim.tv_nsec)
 		return sbx_fail(err, SBX_BAD_REQUEST, "plan_changed", "the plan changed while it was read");
 	return 0;
 }

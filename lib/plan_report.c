@@ -8,14 +8,15 @@
 #include "limits.h"
 
 enum {
-	TEXT_MAX = 512,	    /* bytes of an address or reason that are shown; the longest real addresses have some 300 */
-	TEXT_CUT = 384,	    /* what is left of a longer one, before its digest */
-	PATHS_MAX = 8,	    /* attribute paths that are shown: one is enough to force a replacement */
+	TEXT_MAX = 512, /* bytes of an address or reason that are shown; the longest real addresses have some 300 */
+	TEXT_CUT = 384, /* what is left of a longer one, before its digest */
+	PATHS_MAX = 8,	/* attribute paths that are shown: one is enough to force a replacement */
 	FINDINGS_BYTES = 384 << 10, /* all of them, so that they fit a call (LIMIT_CALL) beside the rest */
 	REPORT_BYTES = FINDINGS_BYTES + (64 << 10),
 };
 
-static const char *const count_names[PLAN_COUNTS] = {"create", "update", "delete", "replace", "forget", "read", "no_op"};
+static const char *const count_names[PLAN_COUNTS] = {"create", "update", "delete", "replace",
+						     "forget", "read",	 "no_op"};
 
 void plan_report_init(struct plan_report *report)
 {
@@ -30,7 +31,8 @@ void plan_report_clear(struct plan_report *report)
 		buf_clear(&report->findings[i]);
 }
 
-/* A quoted string; one that is too long is cut and its digest put behind it, so that two of them never look the same. */
+/* A quoted string; one that is too long is cut and its digest put behind it, so that two of them never look the same.
+ */
 static int put_text(struct buf *out, const char *text, size_t len, struct sbx_error *err)
 {
 	char digest[DIGEST_HEX_SIZE];
@@ -63,13 +65,16 @@ static int put_change(struct buf *out, const struct plan_change *change, struct 
 	if (put_member(out, "deposed", &change->deposed, err) < 0 || json_out_key(out, "actions", err) < 0)
 		return -1;
 	for (unsigned i = 0; i < change->action_count; i++)
-		if (buf_addf(out, err, "%s\"%s\"", i ? "," : "[", plan_action_name((enum plan_action)change->actions[i])) < 0)
+		if (buf_addf(out, err, "%s\"%s\"", i ? "," : "[",
+			     plan_action_name((enum plan_action)change->actions[i])) < 0)
 			return -1;
 	if (buf_add_str(out, change->action_count ? "]" : "[]", err) < 0)
 		return -1;
-	if (change->because.len > 0 && (json_out_key(out, "because", err) < 0 || buf_addf(out, err, "[%s]", buf_str(&change->because)) < 0))
+	if (change->because.len > 0 &&
+	    (json_out_key(out, "because", err) < 0 || buf_addf(out, err, "[%s]", buf_str(&change->because)) < 0))
 		return -1;
-	if (put_member(out, "reason", &change->reason, err) < 0 || put_member(out, "previous_address", &change->previous_address, err) < 0 ||
+	if (put_member(out, "reason", &change->reason, err) < 0 ||
+	    put_member(out, "previous_address", &change->previous_address, err) < 0 ||
 	    put_member(out, "type", &change->type, err) < 0)
 		return -1;
 	return put_member(out, "provider", &change->provider, err);
@@ -79,15 +84,16 @@ static int put_finding(struct buf *out, enum plan_verdict verdict, const char *c
 		       const struct plan_change *change, struct sbx_error *err)
 {
 	if (buf_add_str(out, "{\"address\":", err) < 0 || put_text(out, address, len, err) < 0 ||
-	    json_out_member(out, "verdict", plan_verdict_name(verdict), err) < 0 || json_out_member(out, "code", code, err) < 0)
+	    json_out_member(out, "verdict", plan_verdict_name(verdict), err) < 0 ||
+	    json_out_member(out, "code", code, err) < 0)
 		return -1;
 	if (change != NULL && put_change(out, change, err) < 0)
 		return -1;
 	return buf_add(out, "}", 1, err);
 }
 
-int plan_report_add(struct plan_report *report, enum plan_verdict verdict, const char *code, const char *address, size_t len,
-		    const struct plan_change *change, struct sbx_error *err)
+int plan_report_add(struct plan_report *report, enum plan_verdict verdict, const char *code, const char *address,
+		    size_t len, const struct plan_change *change, struct sbx_error *err)
 {
 	auto_buf finding = BUF_INIT(FINDINGS_BYTES);
 	struct buf *list = &report->findings[verdict];
@@ -118,7 +124,8 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 			if (len + 1 > room)
 				return 0;
 			room -= len + 1;
-			if ((put > 0 && buf_add(out, ",", 1, err) < 0) || buf_add(out, report->findings[verdict].data + from, len, err) < 0)
+			if ((put > 0 && buf_add(out, ",", 1, err) < 0) ||
+			    buf_add(out, report->findings[verdict].data + from, len, err) < 0)
 				return -1;
 			from += len;
 		}
@@ -134,18 +141,22 @@ static enum plan_verdict overall(const struct plan_report *report)
 	return PLAN_SAFE;
 }
 
-int plan_report_write(const struct plan_report *report, const struct plan_survey *survey, struct buf *out, struct sbx_error *err)
+int plan_report_write(const struct plan_report *report, const struct plan_survey *survey, struct buf *out,
+		      struct sbx_error *err)
 {
 	uint64_t total = 0;
 
 	for (size_t i = 0; i < PLAN_VERDICTS; i++)
 		total += report->total[i];
-	if (buf_add_str(out, "{\"sbx_plan\":1", err) < 0 || json_out_member(out, "format_version", survey->format_version, err) < 0 ||
+	if (buf_add_str(out, "{\"sbx_plan\":1", err) < 0 ||
+	    json_out_member(out, "format_version", survey->format_version, err) < 0 ||
 	    json_out_member(out, "terraform_version", survey->terraform_version, err) < 0 ||
-	    json_out_member(out, "verdict", plan_verdict_name(overall(report)), err) < 0 || json_out_key(out, "errored", err) < 0 ||
-	    buf_addf(out, err, "%s", survey->errored ? "true" : "false") < 0 || json_out_key(out, "findings", err) < 0 ||
-	    buf_add(out, "[", 1, err) < 0 || put_findings(out, report, err) < 0 || buf_add(out, "]", 1, err) < 0 ||
-	    json_out_member_int(out, "total", (int64_t)total, err) < 0 || json_out_key(out, "counts", err) < 0 || buf_add(out, "{", 1, err) < 0)
+	    json_out_member(out, "verdict", plan_verdict_name(overall(report)), err) < 0 ||
+	    json_out_key(out, "errored", err) < 0 || buf_addf(out, err, "%s", survey->errored ? "true" : "false") < 0 ||
+	    json_out_key(out, "findings", err) < 0 || buf_add(out, "[", 1, err) < 0 ||
+	    put_findings(out, report, err) < 0 || buf_add(out, "]", 1, err) < 0 ||
+	    json_out_member_int(out, "total", (int64_t)total, err) < 0 || json_out_key(out, "counts", err) < 0 ||
+	    buf_add(out, "{", 1, err) < 0)
 		return -1;
 	for (size_t i = 0; i < PLAN_COUNTS; i++)
 		if (json_out_member_int(out, count_names[i], (int64_t)report->counts[i], err) < 0)

@@ -1,5 +1,5 @@
-/* What the two passes of plan_read.c share: a cursor over the tokens of a plan that refuses wrong kinds with a place, and sets and lists of
- * hashes, so that memory grows by 8 bytes for an address and not by the address. */
+/* What the two passes of plan_read.c share: a cursor over the tokens of a plan that refuses wrong kinds with a place,
+ * and sets and lists of hashes, so that memory grows by 8 bytes for an address and not by the address. */
 #ifndef SBX_PLAN_SCAN_H
 #define SBX_PLAN_SCAN_H
 
@@ -22,7 +22,8 @@ int plan_refuse(const struct plan_scan *s, const char *code, const char *what, s
 int plan_next(struct plan_scan *s, struct sbx_error *err);
 int plan_expect(struct plan_scan *s, enum json_token expected, const char *what, struct sbx_error *err);
 
-/* Inside an object: 1 when a key was read, 0 at its end. Inside an array: 1 when the first token of an element was read, 0 at its end. */
+/* Inside an object: 1 when a key was read, 0 at its end. Inside an array: 1 when the first token of an element was
+ * read, 0 at its end. */
 int plan_key(struct plan_scan *s, struct sbx_error *err);
 int plan_element(struct plan_scan *s, struct sbx_error *err);
 

@@ -39,8 +39,8 @@ enum top {
 	TOP_VALUES,
 };
 static const char *const top_names[] = {
-	"format_version",   "terraform_version", "errored",	     "complete",      "applyable", "planned_values", "prior_state",
-	"resource_changes", "deferred_changes",	 "configuration", "values",
+	"format_version", "terraform_version", "errored",	   "complete",	    "applyable", "planned_values",
+	"prior_state",	  "resource_changes",  "deferred_changes", "configuration", "values",
 };
 
 static int add_object(struct objects *objects, const struct plan_scan *s, uint64_t address, struct sbx_error *err)
@@ -128,7 +128,8 @@ static int read_values(struct first_pass *pass, struct objects *objects, struct 
 				return -1;
 			continue;
 		}
-		if (plan_expect(s, JSON_OBJECT_OPEN, "a root module that is no object", err) < 0 || read_module(pass, objects, err) < 0)
+		if (plan_expect(s, JSON_OBJECT_OPEN, "a root module that is no object", err) < 0 ||
+		    read_module(pass, objects, err) < 0)
 			return -1;
 	}
 	return key;
@@ -182,13 +183,15 @@ static int list_deferred(struct first_pass *pass, struct sbx_error *err)
 				return -1;
 			continue;
 		}
-		if (plan_expect(s, JSON_OBJECT_OPEN, "a change that is no object", err) < 0 || list_change(pass, err) < 0)
+		if (plan_expect(s, JSON_OBJECT_OPEN, "a change that is no object", err) < 0 ||
+		    list_change(pass, err) < 0)
 			return -1;
 	}
 	return key;
 }
 
-static int list_changes(struct first_pass *pass, int (*list)(struct first_pass *, struct sbx_error *), struct sbx_error *err)
+static int list_changes(struct first_pass *pass, int (*list)(struct first_pass *, struct sbx_error *),
+			struct sbx_error *err)
 {
 	struct plan_scan *s = pass->s;
 	int element;
@@ -204,7 +207,8 @@ static int list_changes(struct first_pass *pass, int (*list)(struct first_pass *
 	return element;
 }
 
-/* "0.1", "0.2" and "1." with a number: a new minor version only adds members (Terraform's own rule); a new major one may mean anything. */
+/* "0.1", "0.2" and "1." with a number: a new minor version only adds members (Terraform's own rule); a new major one
+ * may mean anything. */
 static int known_version(const char *text, size_t len)
 {
 	if (len >= PLAN_VERSION_SIZE || strlen(text) != len)
@@ -281,12 +285,13 @@ static int check_whole(struct first_pass *pass, struct sbx_error *err)
 		return sbx_hint(err, "terraform show -json needs the name of a plan file");
 	}
 	if (!has(pass, TOP_PLANNED_VALUES) || !has(pass, TOP_CONFIGURATION))
-		return sbx_fail(err, SBX_BAD_REQUEST, "plan_member", "the document has no planned_values or no configuration");
+		return sbx_fail(err, SBX_BAD_REQUEST, "plan_member",
+				"the document has no planned_values or no configuration");
 	for (size_t i = 0; i < pass->planned.count; i++) {
 		const struct object *object = &pass->planned.items[i];
 		if (!plan_set_has(&survey->listed, object->address))
-			return sbx_fail(err, SBX_BAD_REQUEST, "plan_unlisted", "a planned object that no change names at %u:%u", object->line,
-					object->column);
+			return sbx_fail(err, SBX_BAD_REQUEST, "plan_unlisted",
+					"a planned object that no change names at %u:%u", object->line, object->column);
 	}
 	for (size_t i = 0; i < pass->prior.count; i++)
 		survey->unlisted += !plan_set_has(&survey->listed, pass->prior.items[i].address);

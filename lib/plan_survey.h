@@ -1,5 +1,6 @@
-/* The first pass over a plan: is it one (version, members, kinds), and what its parts say about each other, whatever their order: which objects
- * resource_changes names, which resources run provisioners, which arguments refer to something, which outputs are declared sensitive. */
+/* The first pass over a plan: is it one (version, members, kinds), and what its parts say about each other, whatever
+ * their order: which objects resource_changes names, which resources run provisioners, which arguments refer to
+ * something, which outputs are declared sensitive. */
 #ifndef SBX_PLAN_SURVEY_H
 #define SBX_PLAN_SURVEY_H
 
@@ -24,13 +25,15 @@ struct plan_survey {
 	struct plan_set sensitive_outputs; /* names */
 };
 
-/* Read the whole of S, which must be at its beginning, into SURVEY (zeroed; it owns its sets afterwards, also on failure). Refusals (65): "json_*",
- * "plan_kind", "plan_version" (none, or one that is not known), "plan_is_state" (a state dump), "plan_member" (planned_values or configuration is
- * missing), "plan_unlisted" (planned_values has an object that resource_changes does not name), "plan_malformed" (a change without an address). */
+/* Read the whole of S, which must be at its beginning, into SURVEY (zeroed; it owns its sets afterwards, also on
+ * failure). Refusals (65): "json_*", "plan_kind", "plan_version" (none, or one that is not known), "plan_is_state" (a
+ * state dump), "plan_member" (planned_values or configuration is missing), "plan_unlisted" (planned_values has an
+ * object that resource_changes does not name), "plan_malformed" (a change without an address). */
 int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx_error *err);
 void plan_survey_clear(struct plan_survey *survey);
 
-/* The argument of configuration address CONFIG whose names hash to NAMES: the first name behind PLAN_HASH_PATH, each next one behind that. */
+/* The argument of configuration address CONFIG whose names hash to NAMES: the first name behind PLAN_HASH_PATH, each
+ * next one behind that. */
 static inline uint64_t plan_survey_argument(const struct key_seed *seed, uint64_t config, uint64_t names)
 {
 	return key_hash(seed, config, (const char *)&names, sizeof names);

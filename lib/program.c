@@ -78,8 +78,7 @@ int program_check(const char *path, struct sbx_error *err)
 	return fd < 0 ? -1 : 0;
 }
 
-int program_digest(const struct state *state, const char *path, char sha256[DIGEST_HEX_SIZE],
-		   struct sbx_error *err)
+int program_digest(const struct state *state, const char *path, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
 	struct stat before, after;
 	auto_fd fd = open_program(path, &before, err), cache = -1;

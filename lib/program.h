@@ -6,11 +6,10 @@
 #include "digest.h"
 #include "state.h"
 
-/* SHA-256 of the program file PATH (absolute; a symlink is followed, as the mount of the sandbox does). "missing_program"
- * (78) when it is not there or no regular file, "unsafe_file" (78) when others may write it. The cache is a help, never a
- * need: one that cannot be read or written is left alone. */
-int program_digest(const struct state *state, const char *path, char sha256[DIGEST_HEX_SIZE],
-		   struct sbx_error *err);
+/* SHA-256 of the program file PATH (absolute; a symlink is followed, as the mount of the sandbox does).
+ * "missing_program" (78) when it is not there or no regular file, "unsafe_file" (78) when others may write it. The
+ * cache is a help, never a need: one that cannot be read or written is left alone. */
+int program_digest(const struct state *state, const char *path, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err);
 
 /* The checks alone. */
 int program_check(const char *path, struct sbx_error *err);

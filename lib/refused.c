@@ -9,14 +9,13 @@
 
 static const size_t refused_max = 4096; /* two ids and a MAC */
 
-static int compute_mac(const struct state *state, const struct secret *key, const char *call,
-		       const char *approval, unsigned char mac[DIGEST_SIZE], struct sbx_error *err)
+static int compute_mac(const struct state *state, const struct secret *key, const char *call, const char *approval,
+		       unsigned char mac[DIGEST_SIZE], struct sbx_error *err)
 {
 	auto_buf covered = BUF_INIT(refused_max);
 
-	if (wire_put_str(&covered, "sbx-refused/1", err) < 0 ||
-	    wire_put_str(&covered, state->installation, err) < 0 || wire_put_str(&covered, call, err) < 0 ||
-	    wire_put_str(&covered, approval, err) < 0)
+	if (wire_put_str(&covered, "sbx-refused/1", err) < 0 || wire_put_str(&covered, state->installation, err) < 0 ||
+	    wire_put_str(&covered, call, err) < 0 || wire_put_str(&covered, approval, err) < 0)
 		return -1;
 	digest_hmac(key, covered.data, covered.len, mac);
 	return 0;

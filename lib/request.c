@@ -1,11 +1,8 @@
-/* Requests from outside: exactly three members, bounded, and the asker from the line that starts us or from the kernel.
- */
+/* Requests from outside: exactly three members, each bounded. */
 #include "request.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "io.h"
 #include "json_out.h"
@@ -99,55 +96,6 @@ int request_words(struct request *r, char **words, int count, struct sbx_error *
 		r->params = json_set_str(take_jv(&r->params), words[i], equals + 1);
 	}
 	return check_size(r, err);
-}
-
-int request_is_principal(const char *name)
-{
-	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
-	size_t len = strlen(name);
-
-	return len > 0 && len <= REQUEST_NAME_MAX && name[strspn(name, inside)] == '\0' &&
-	       strchr("-.@", name[0]) == NULL;
-}
-
-static void name_uid(struct request *r)
-{
-	const struct passwd *entry = getpwuid(r->uid);
-
-	if (entry != NULL && request_is_principal(entry->pw_name))
-		snprintf(r->principal, sizeof r->principal, "%s", entry->pw_name);
-	else
-		snprintf(r->principal, sizeof r->principal, "uid-%u", (unsigned)r->uid);
-}
-
-static int no_principal(struct sbx_error *err, const char *why)
-{
-	sbx_fail(err, SBX_DENIED, "no_principal", "%s", why);
-	return sbx_hint(err, "the line that starts the toolkit says --principal NAME, or --peer for a socket");
-}
-
-int request_ask(struct request *r, const char *principal, enum request_asker asker, struct sbx_error *err)
-{
-	struct ucred peer;
-	socklen_t size = sizeof peer;
-
-	r->uid = getuid();
-	r->via = "uid";
-	if (principal != NULL) {
-		r->via = "line";
-		snprintf(r->principal, sizeof r->principal, "%s", principal);
-		return 0;
-	}
-	if (asker == REQUEST_NOBODY)
-		return no_principal(err, "in the toolkit's account nobody is known to ask");
-	if (asker == REQUEST_PEER) {
-		if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
-			return no_principal(err, "standard input is no socket whose peer the kernel knows");
-		r->uid = peer.uid;
-		r->via = "peer";
-	}
-	name_uid(r);
-	return 0;
 }
 
 void request_clear(struct request *r)

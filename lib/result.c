@@ -35,7 +35,7 @@ static int to_text(const char *bytes, size_t len, enum encoding encoding, struct
 		return buf_add(text, bytes, len, err);
 	for (size_t i = 0; i < len;) {
 		size_t n = bytes[i] == '\0' ? 0 : json_out_utf8(bytes + i, len - i, NULL);
-		int failed = n == 0	       ? buf_addf(text, err, "\\x%02x", (unsigned)(unsigned char)bytes[i])
+		int failed = n == 0		? buf_addf(text, err, "\\x%02x", (unsigned)(unsigned char)bytes[i])
 			     : bytes[i] == '\\' ? buf_add(text, "\\\\", 2, err)
 						: buf_add(text, bytes + i, n, err);
 		if (failed)

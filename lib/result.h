@@ -5,7 +5,8 @@
 
 #include "json.h"
 
-/* What a run printed, scrubbed; not necessarily UTF-8. _DROPPED: bytes beyond the tool's limit that were never taken. */
+/* What a run printed, scrubbed; not necessarily UTF-8. _DROPPED: bytes beyond the tool's limit that were never taken.
+ */
 struct result_output {
 	const char *out;
 	size_t out_len;
@@ -16,9 +17,9 @@ struct result_output {
 };
 
 /* Set "stdout", "stderr", "encoding" and "truncated" in *RESULT. Each text takes at most LIMIT_RESULT_STDOUT and
- * LIMIT_RESULT_STDERR bytes as escaped JSON: of a longer one head and tail stay around a mark that says how much is left
- * out. With a byte in either that is not UTF-8 (or a NUL) both are "escaped": \xNN for that byte, \\ for a backslash;
- * else "utf-8". */
+ * LIMIT_RESULT_STDERR bytes as escaped JSON: of a longer one head and tail stay around a mark that says how much is
+ * left out. With a byte in either that is not UTF-8 (or a NUL) both are "escaped": \xNN for that byte, \\ for a
+ * backslash; else "utf-8". */
 int result_set_output(jv *result, const struct result_output *output, struct sbx_error *err);
 
 /* Consumes RESULT; sets "findings" (borrowed; strongest first): at most LIMIT_FINDINGS within 256 KiB, long strings cut

@@ -179,7 +179,8 @@ static void conclude(struct run *run)
 	if (run->broken.class != SBX_OK && outcome->trouble.class == SBX_OK)
 		outcome->trouble = run->broken;
 	if (outcome->state == SANDBOX_FAILED && !outcome->started && outcome->trouble.class == SBX_OK)
-		sbx_fail(&outcome->trouble, SBX_OS, "driver_failed", "the sandbox driver ended before it started anything");
+		sbx_fail(&outcome->trouble, SBX_OS, "driver_failed",
+			 "the sandbox driver ended before it started anything");
 	if (outcome->state == SANDBOX_UNKNOWN && outcome->trouble.class == SBX_OK)
 		sbx_fail(&outcome->trouble, SBX_OUTCOME_UNKNOWN, "driver_died",
 			 "the sandbox driver died while a step ran; nobody saw how it ended");

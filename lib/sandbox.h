@@ -24,7 +24,10 @@ struct sandbox_file {
 	uint64_t size;
 	char sha256[DIGEST_HEX_SIZE];
 };
-#define SANDBOX_NO_FILE {.fd = -1}
+#define SANDBOX_NO_FILE                                                                                                \
+	{                                                                                                              \
+		.fd = -1                                                                                               \
+	}
 
 #define SANDBOX_LOCKS 8
 
@@ -33,10 +36,10 @@ enum sandbox_reader { READER_STOPS, READER_MAY_GO };
 
 /* What a run is given. Everything is borrowed. */
 struct sandbox_job {
-	jv run;		 /* policy.run */
-	jv settings;	 /* drivers.NAME of sbx.yaml */
-	jv digests;	 /* program name to SHA-256: those that must be found inside; may be invalid */
-	const char *rc;	 /* file of the host bound as Terraform's CLI configuration; NULL without a mirror */
+	jv run;			   /* policy.run */
+	jv settings;		   /* drivers.NAME of sbx.yaml */
+	jv digests;		   /* program name to SHA-256: those that must be found inside; may be invalid */
+	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL without a mirror */
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
 	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
@@ -59,16 +62,16 @@ struct sandbox_text {
 
 struct sandbox_outcome {
 	enum sandbox_state state;
-	int started;	/* a step had begun */
-	int complete;	/* the stream of frames had its last one */
-	unsigned step;	/* the last one that began, from 1 */
-	int exit_code;	/* of the step that ended the run; -1: none */
-	int signal;	/* that killed it; 0: none */
+	int started;	   /* a step had begun */
+	int complete;	   /* the stream of frames had its last one */
+	unsigned step;	   /* the last one that began, from 1 */
+	int exit_code;	   /* of the step that ended the run; -1: none */
+	int signal;	   /* that killed it; 0: none */
 	int state_changed; /* a step wrote to a state that it had for reading */
-	jv isolation;	/* what sbx-entry measured */
-	jv artifacts;	/* array of {name, sha256, size} */
-	jv analysis;	/* sbx-plan's object; invalid when there is none */
-	int plan_fd;	/* the artefact "plan" in sealed memory, owned; -1: none */
+	jv isolation;	   /* what sbx-entry measured */
+	jv artifacts;	   /* array of {name, sha256, size} */
+	jv analysis;	   /* sbx-plan's object; invalid when there is none */
+	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
 	struct sandbox_text out, err;
 	struct sbx_error trouble; /* why: a refusal, a plan that cannot be read, a driver that died; may be empty */
 	int64_t took_ms;

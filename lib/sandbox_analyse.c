@@ -111,7 +111,8 @@ int analysis_pump(struct analysis *a, struct sbx_error *err)
 static int unreadable(struct sbx_error *err, const char *why)
 {
 	sbx_fail(err, SBX_COMMAND_FAILED, "plan_unreadable", "the plan cannot be judged: %s", why);
-	return sbx_hint(err, "nothing was kept; see the lines of sbx-plan above, or run terraform show -json on it by hand");
+	return sbx_hint(err,
+			"nothing was kept; see the lines of sbx-plan above, or run terraform show -json on it by hand");
 }
 
 int analysis_finish(struct analysis *a, int64_t deadline, jv *answer, struct sbx_error *err)

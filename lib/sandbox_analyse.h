@@ -26,8 +26,8 @@ int analysis_blocked(const struct analysis *analysis);
 /* Move what can be moved without waiting, after poll reported the two descriptors. */
 int analysis_pump(struct analysis *analysis, struct sbx_error *err);
 
-/* The step has ended: give it the rest and the end of input, wait until DEADLINE (clock_mono_ms) for the answer. 0: *ANSWER, an object,
- * is the caller's. -1: "plan_unreadable" (1; the class of a failed command), "timeout" (69). */
+/* The step has ended: give it the rest and the end of input, wait until DEADLINE (clock_mono_ms) for the answer. 0:
+ * *ANSWER, an object, is the caller's. -1: "plan_unreadable" (1; the class of a failed command), "timeout" (69). */
 int analysis_finish(struct analysis *analysis, int64_t deadline, jv *answer, struct sbx_error *err);
 
 void analysis_clear(struct analysis *analysis);

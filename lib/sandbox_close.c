@@ -95,7 +95,8 @@ void sandbox_take_state_back(struct sandbox_stage *s)
 		o->state = SANDBOX_FAILED;
 	sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "state_rejected",
 		 "the state that the run left is not a successor of the one it was given");
-	sbx_hint(&o->trouble, "it stands beside, as state.rejected in the call's directory below runs/ in the state directory");
+	sbx_hint(&o->trouble,
+		 "it stands beside, as state.rejected in the call's directory below runs/ in the state directory");
 }
 
 /* A plan is used up when anything of it may have happened. */
@@ -127,7 +128,8 @@ static void keep_plan(struct sandbox_stage *s)
 		return;
 	if (json_bool(o->analysis, "errored") == 1) {
 		o->state = SANDBOX_FAILED;
-		sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "plan_errored", "the plan says of itself that it is not complete");
+		sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "plan_errored",
+			 "the plan says of itself that it is not complete");
 		return;
 	}
 	struct sandbox_plan plan = {.call = s->call,
@@ -170,8 +172,8 @@ void sandbox_give_approval_back(const struct sandbox_stage *s)
 	auto_jv approval = json_object(s->call, "approval");
 	struct sbx_error err = SBX_ERROR_INIT;
 
-	if (sandbox_is_claimed(s->call) && refused_write(s->state, s->key, s->run_fd, call_id(s->call),
-					   json_str(approval, "id"), &err) < 0)
+	if (sandbox_is_claimed(s->call) &&
+	    refused_write(s->state, s->key, s->run_fd, call_id(s->call), json_str(approval, "id"), &err) < 0)
 		log_error(&err);
 }
 

@@ -12,9 +12,9 @@ struct sandbox_stage {
 	int run_fd; /* state/runs/CALL */
 	struct prepared *prepared;
 	struct sandbox_outcome outcome;
-	int driver_ran; /* it may have done something: no approval comes back for it without its word */
-	jv findings;	/* all of them */
-	jv plan;	/* {id, seal_sha256, …} when one was kept */
+	int driver_ran;		/* it may have done something: no approval comes back for it without its word */
+	jv findings;		/* all of them */
+	jv plan;		/* {id, seal_sha256, …} when one was kept */
 	const char *state_file; /* "none", "unchanged", "taken", "kept_beside" */
 };
 void sandbox_stage_init(struct sandbox_stage *stage);
@@ -29,12 +29,12 @@ void sandbox_take_state_back(struct sandbox_stage *stage);
 
 const char *sandbox_taken_name(enum ws_taken taken);
 
-/* After the driver: a used plan goes, a judged one is kept (and no plan that the record does not know), sandbox.completed
- * is written. What fails here is logged, or becomes the outcome's trouble. */
+/* After the driver: a used plan goes, a judged one is kept (and no plan that the record does not know),
+ * sandbox.completed is written. What fails here is logged, or becomes the outcome's trouble. */
 void sandbox_close(struct sandbox_stage *stage);
 
-/* The member "result"; the caller's. That of a call which has spent an approval is kept as runs/CALL/result too: its reader
- * may have gone. */
+/* The member "result"; the caller's. That of a call which has spent an approval is kept as runs/CALL/result too: its
+ * reader may have gone. */
 jv sandbox_result(const struct sandbox_stage *stage);
 
 /* The proof that nothing was started, for a call that has claimed an approval. */

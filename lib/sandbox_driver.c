@@ -83,9 +83,12 @@ struct named_limit {
 	int64_t otherwise;
 };
 static const struct named_limit limits_given[] = {
-	{"work", "workdir", default_work},	     {"memory", "memory", default_memory},
-	{"pids", "pids", default_pids},		     {"files", "files", default_files},
-	{"cpu", "cpu", default_cpu},		     {"deadline-ms", "deadline_ms", default_deadline_ms},
+	{"work", "workdir", default_work},
+	{"memory", "memory", default_memory},
+	{"pids", "pids", default_pids},
+	{"files", "files", default_files},
+	{"cpu", "cpu", default_cpu},
+	{"deadline-ms", "deadline_ms", default_deadline_ms},
 	{"grace-ms", "grace_ms", default_grace_ms},
 };
 
@@ -218,11 +221,8 @@ static int launch(struct driver *driver, const struct sandbox_job *job, const ch
 		fds[n++] = (struct spawn_fd){FD_CREDENTIALS, job->credentials_fd};
 	for (size_t i = 0; i < job->lock_count; i++)
 		fds[n++] = (struct spawn_fd){FD_FIRST_LOCK + (int)i, job->locks[i]};
-	struct spawn what = {.path = path,
-			     .argv = (const char *const *)args->list,
-			     .fds = fds,
-			     .fd_count = n,
-			     .flags = SPAWN_GROUP};
+	struct spawn what = {
+		.path = path, .argv = (const char *const *)args->list, .fds = fds, .fd_count = n, .flags = SPAWN_GROUP};
 	return spawn_start(&what, &driver->child, err);
 }
 
@@ -276,8 +276,8 @@ int driver_start(struct driver *driver, const struct sandbox_job *job, struct sb
 	if (path == NULL)
 		return -1;
 	auto_fd table = encode_table(job, err), inputs = sandbox_inputs(job, err), object = -1;
-	if (table < 0 || inputs < 0 || sandbox_mounts(job, &mounts, err) < 0 || add(&args, err, "sbx-run-%s", name) < 0 ||
-	    add_descriptors(&args, job, err) < 0)
+	if (table < 0 || inputs < 0 || sandbox_mounts(job, &mounts, err) < 0 ||
+	    add(&args, err, "sbx-run-%s", name) < 0 || add_descriptors(&args, job, err) < 0)
 		goto out;
 	if (strcmp(name, "local") == 0) {
 		if (local_arguments(&args, job, &mounts, err) < 0)
@@ -295,11 +295,11 @@ out:
 	return result;
 }
 
-int driver_check(const char *name, struct sbx_error *err)
+int driver_check(const char *name, int out, struct sbx_error *err)
 {
 	auto_free char *path = find_driver(name, err);
 	const char *const argv[] = {"sbx-run", "--check", NULL};
-	struct spawn_fd fds[] = {{STDOUT_FILENO, STDERR_FILENO}};
+	struct spawn_fd fds[] = {{STDOUT_FILENO, out}};
 	struct spawn what = {.path = path, .argv = argv, .fds = fds, .fd_count = ARRAY_LEN(fds)};
 	auto_child child = CHILD_NONE;
 	int status;

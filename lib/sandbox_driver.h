@@ -10,7 +10,10 @@ struct driver {
 	int frames;  /* its stdout; -1 when closed */
 	int control; /* closing it means: stop, then remove everything */
 };
-#define DRIVER_NONE {.child = CHILD_NONE, .frames = -1, .control = -1}
+#define DRIVER_NONE                                                                                                    \
+	{                                                                                                              \
+		.child = CHILD_NONE, .frames = -1, .control = -1                                                       \
+	}
 
 /* The driver that policy.run names is there, and can give what the tool needs: "missing_helper" (78),
  * "egress_unsupported" (78) for a network that it does not have. */
@@ -23,8 +26,8 @@ int driver_start(struct driver *driver, const struct sandbox_job *job, struct sb
 int64_t driver_deadline_ms(jv run);
 int64_t driver_grace_ms(jv run);
 
-/* `sbx-run-NAME --check`, its words on our stderr: its exit status, or -1 with ERR. */
-int driver_check(const char *name, struct sbx_error *err);
+/* `sbx-run-NAME --check` with its stdout on OUT: its exit status, or -1 with ERR. */
+int driver_check(const char *name, int out, struct sbx_error *err);
 
 void driver_clear(struct driver *driver);
 

@@ -105,8 +105,8 @@ static int take_artifact(struct run *run, const struct frame *frame)
 	const char *name = json_str(object, "name"), *sha256 = json_str(object, "sha256");
 	int64_t size;
 
-	if (run->artifact_fd >= 0 || name == NULL || sha256 == NULL || json_int(object, "size", &size) < 0 || size < 0 ||
-	    (uint64_t)size > LIMIT_ARTIFACT || json_length(run->outcome->artifacts) >= LIMIT_STEPS)
+	if (run->artifact_fd >= 0 || name == NULL || sha256 == NULL || json_int(object, "size", &size) < 0 ||
+	    size < 0 || (uint64_t)size > LIMIT_ARTIFACT || json_length(run->outcome->artifacts) >= LIMIT_STEPS)
 		return bad_stream(run, "an artefact that cannot be");
 	run->artifact_fd = io_memfd("sbx-artefact", &run->broken);
 	if (run->artifact_fd < 0)
@@ -129,8 +129,7 @@ static int finish_artifact(struct run *run)
 		return -1;
 	if (strcmp(sha256, claimed) != 0)
 		return bad_stream(run, "an artefact with another digest");
-	run->outcome->artifacts =
-		json_append(take_jv(&run->outcome->artifacts), sandbox_artifact(name, sha256, size));
+	run->outcome->artifacts = json_append(take_jv(&run->outcome->artifacts), sandbox_artifact(name, sha256, size));
 	if (strcmp(name, "plan") == 0) {
 		if (run->outcome->plan_fd >= 0)
 			return bad_stream(run, "two plans");

@@ -7,9 +7,9 @@
 
 /* What the seal is made from, beside the outcome. Everything is borrowed. */
 struct sandbox_plan {
-	jv call;		  /* its seals verified */
-	jv digests;		  /* program name to SHA-256 of the host's file */
-	jv state;		  /* {workspace, path, lineage, serial, sha256}; jv_invalid() for a tool without state */
+	jv call;    /* its seals verified */
+	jv digests; /* program name to SHA-256 of the host's file */
+	jv state;   /* {workspace, path, lineage, serial, sha256}; jv_invalid() for a tool without state */
 	struct sandbox_file tree; /* the workspace copy that was planned on */
 	jv findings;		  /* all of them, strongest first */
 	const char *verdict;

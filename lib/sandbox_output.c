@@ -43,8 +43,8 @@ static void write_file(struct capture *capture, const char *bytes, size_t len)
 	if (capture->file_failed)
 		return;
 	if (capture->fd < 0) {
-		capture->fd = openat(capture->run_fd, capture->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-				     0600);
+		capture->fd = openat(capture->run_fd, capture->name,
+				     O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (capture->fd < 0)
 			sbx_fail_errno(&err, SBX_CANNOT_CREATE, "cannot_create", "cannot make the file");
 	}
@@ -101,8 +101,7 @@ void capture_finish(struct capture *capture, jv *artifacts)
 	if (capture->fd < 0)
 		return;
 	digest_sha256_hex(capture->text->bytes.data, capture->text->bytes.len, sha256);
-	*artifacts = json_append(take_jv(artifacts),
-				 sandbox_artifact(capture->name, sha256, capture->text->bytes.len));
+	*artifacts = json_append(take_jv(artifacts), sandbox_artifact(capture->name, sha256, capture->text->bytes.len));
 }
 
 void capture_clear(struct capture *capture)

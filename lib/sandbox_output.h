@@ -12,12 +12,16 @@ struct capture {
 	int fd;			     /* of the file, made with the first byte */
 	int file_failed;	     /* and given up */
 };
-#define CAPTURE_NONE {.fd = -1}
+#define CAPTURE_NONE                                                                                                   \
+	{                                                                                                              \
+		.fd = -1                                                                                               \
+	}
 
 /* TEXT holds at most MAX scrubbed bytes afterwards; what is more is counted in .dropped. */
 int capture_open(struct capture *capture, const struct sandbox_job *job, const char *name, uint64_t max,
 		 struct sandbox_text *text, struct sbx_error *err);
-/* Neither fails: what cannot be scrubbed is dropped and counted, a file that cannot be written is given up with a line. */
+/* Neither fails: what cannot be scrubbed is dropped and counted, a file that cannot be written is given up with a line.
+ */
 void capture_feed(struct capture *capture, const char *bytes, size_t len);
 /* The end of the stream: an artefact {name, sha256, size} is appended to *ARTIFACTS when the file holds the whole. */
 void capture_finish(struct capture *capture, jv *artifacts);

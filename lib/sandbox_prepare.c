@@ -65,8 +65,9 @@ static int learn_secrets(struct scrub *scrub, int secrets_fd, struct sbx_error *
 		const unsigned char *bytes;
 		size_t len;
 		auto_secret one = SECRET_INIT;
-		if (wire_get_bytes(&wire, LIMIT_SECRET, &bytes, &len, err) < 0 || secret_alloc(&one, len + 1, err) < 0 ||
-		    secret_append(&one, bytes, len, err) < 0 || scrub_add(scrub, &one, err) < 0)
+		if (wire_get_bytes(&wire, LIMIT_SECRET, &bytes, &len, err) < 0 ||
+		    secret_alloc(&one, len + 1, err) < 0 || secret_append(&one, bytes, len, err) < 0 ||
+		    scrub_add(scrub, &one, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -182,7 +183,8 @@ static int take_tree(struct prepared *p, const struct config *config, struct sbx
 
 enum need { NEED_CHECK, NEED_DIGEST };
 
-/* A plan holds only for the programs that made it, so their digests count; for the rest the file's owner and mode do. */
+/* A plan holds only for the programs that made it, so their digests count; for the rest the file's owner and mode do.
+ */
 static int take_programs(struct prepared *p, const struct state *state, enum need need, struct sbx_error *err)
 {
 	auto_jv programs = json_object(p->run, "programs");
@@ -191,7 +193,8 @@ static int take_programs(struct prepared *p, const struct state *state, enum nee
 
 	if (!jv_is_valid(programs))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names no programs");
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
+	     i = jv_object_iter_next(programs, i)) {
 		auto_jv name = jv_object_iter_key(programs, i), program = jv_object_iter_value(programs, i);
 		const char *path = json_str(program, "path");
 		if (path == NULL || json_text(name) == NULL)
@@ -208,7 +211,8 @@ static int take_programs(struct prepared *p, const struct state *state, enum nee
 	if (need == NEED_CHECK)
 		return 0;
 	p->digests = take_jv(&digests);
-	/* Only where a sealed plan runs is the digest compared again inside: hashing costs what starting terraform does. */
+	/* Only where a sealed plan runs is the digest compared again inside: hashing costs what starting terraform
+	 * does. */
 	p->job.digests = jv_is_valid(p->seal) ? p->digests : jv_invalid();
 	return 0;
 }
@@ -245,8 +249,21 @@ static int check_out(struct prepared *p, const struct state *state, jv call, int
 	return 0;
 }
 
-int prepare(struct prepared *p, const struct config *config, const struct state *state, const struct secret *key, jv call,
-	    int run_fd, int credentials_fd, int secrets_fd, struct sbx_error *err)
+/* sbx-approve has stopped what is not approved, and its seal says that it has looked; this is the second lock. */
+static int check_approval(jv call, jv policy, struct sbx_error *err)
+{
+	const char *effect = json_str(policy, "effect"), *state = call_approval_state(call);
+
+	if (effect != NULL && strcmp(effect, "allow") == 0)
+		return 0;
+	if (effect != NULL && strcmp(effect, "approve") == 0 && state != NULL && strcmp(state, "claimed") == 0)
+		return 0;
+	return sbx_fail(err, SBX_DENIED, "not_approved", "the call is neither allowed nor approved");
+}
+
+int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
+		    const struct secret *key, jv call, int run_fd, int credentials_fd, int secrets_fd,
+		    struct sbx_error *err)
 {
 	auto_jv policy = json_object(call, "policy");
 
@@ -256,7 +273,7 @@ int prepare(struct prepared *p, const struct config *config, const struct state 
 	if (!jv_is_valid(p->run))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
 	int plan = json_bool(p->run, "plan") == 1;
-	if (result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
+	if (check_approval(call, policy, err) < 0 || result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
 	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
 	    hostcheck(config, state, key, call, err) < 0)
 		return -1;

@@ -1,4 +1,5 @@
-/* Everything that must be ready before a driver starts: workspace copy or kept plan, state, program digests, what to scrub. */
+/* Everything that must be ready before a driver starts: workspace copy or kept plan, state, program digests, what to
+ * scrub. */
 #ifndef SBX_SANDBOX_PREPARE_H
 #define SBX_SANDBOX_PREPARE_H
 
@@ -7,14 +8,15 @@
 #include "workspace.h"
 
 struct prepared {
-	jv run;		     /* policy.run */
-	jv seal;	     /* of the kept plan that is to run; jv_invalid() for none */
-	jv digests;	     /* of the programs, where a plan depends on them; else jv_invalid() */
-	jv state_facts;	     /* {workspace, path, lineage, serial, sha256} of the state as it was given; jv_invalid() without one */
-	struct ws_state ws;  /* access write: locked until it is closed */
-	int writes;	     /* 1: access write */
-	struct scrub *scrub; /* owned */
-	char *state_file, *rc; /* owned */
+	jv run;		/* policy.run */
+	jv seal;	/* of the kept plan that is to run; jv_invalid() for none */
+	jv digests;	/* of the programs, where a plan depends on them; else jv_invalid() */
+	jv state_facts; /* {workspace, path, lineage, serial, sha256} of the state as it was given; jv_invalid() without
+			   one */
+	struct ws_state ws;	/* access write: locked until it is closed */
+	int writes;		/* 1: access write */
+	struct scrub *scrub;	/* owned */
+	char *state_file, *rc;	/* owned */
 	struct sandbox_job job; /* its tree, plan and state descriptors are owned by this */
 };
 
@@ -22,9 +24,10 @@ void prepared_init(struct prepared *p);
 void prepared_clear(struct prepared *p);
 
 /* Lock and copy what CALL's policy.run names; the lock of a state that is written comes first, so that nothing moves
- * between the last look (hostcheck, made here) and the run. RUN_FD is the call's directory. "no_credentials" (76) when the
- * call has some and CREDENTIALS_FD is -1. */
-int prepare(struct prepared *p, const struct config *config, const struct state *state, const struct secret *key, jv call,
-	    int run_fd, int credentials_fd, int secrets_fd, struct sbx_error *err);
+ * between the last look (hostcheck, made here) and the run. RUN_FD is the call's directory. "no_credentials" (76) when
+ * the call has some and CREDENTIALS_FD is -1, "not_approved" (77) for a call that may not run. */
+int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
+		    const struct secret *key, jv call, int run_fd, int credentials_fd, int secrets_fd,
+		    struct sbx_error *err);
 
 #endif

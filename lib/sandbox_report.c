@@ -17,7 +17,8 @@ jv sandbox_findings(const struct sandbox_outcome *outcome)
 	jv finding = json_set_str(jv_object(), "address", "terraform.tfstate");
 	finding = json_set_str(json_set_str(finding, "verdict", "review"), "code", "state_changed");
 	finding = json_set(json_set(finding, "actions", jv_array()), "because", jv_array());
-	finding = json_set_str(finding, "reason", "a step changed the state that it was given for reading; the change was thrown away");
+	finding = json_set_str(finding, "reason",
+			       "a step changed the state that it was given for reading; the change was thrown away");
 	return result_insert_finding(findings, finding);
 }
 
@@ -50,12 +51,14 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 		return result;
 	result = json_set_str(result, "code", "not_fetched");
 	if (mirror == NULL)
-		return json_set_str(result, "hint",
-				    "a sandbox has no network: name a directory as mirror: in policy.yaml, and fill it with "
-				    "`terraform providers mirror DIRECTORY` where the network is");
-	auto_jv hint = jv_string_fmt("terraform providers mirror %s (in this directory, where the network is; then terraform "
-				     "providers lock -fs-mirror=%s)",
-				     mirror, mirror);
+		return json_set_str(
+			result, "hint",
+			"a sandbox has no network: name a directory as mirror: in policy.yaml, and fill it with "
+			"`terraform providers mirror DIRECTORY` where the network is");
+	auto_jv hint =
+		jv_string_fmt("terraform providers mirror %s (in this directory, where the network is; then terraform "
+			      "providers lock -fs-mirror=%s)",
+			      mirror, mirror);
 	return json_set(result, "hint", take_jv(&hint));
 }
 
@@ -76,7 +79,8 @@ static int add_output(jv *result, jv run, const struct sandbox_outcome *outcome,
 			shown.err_len = errors->len < LIMIT_ANALYSED_STDERR ? errors->len : LIMIT_ANALYSED_STDERR;
 			shown.err = buf_str(errors) + errors->len - shown.err_len;
 			/* The cut may have split a character; the rest of one would make all of it "escaped". */
-			while (shown.err_len > 0 && shown.err_len < errors->len && ((unsigned char)*shown.err & 0xc0) == 0x80) {
+			while (shown.err_len > 0 && shown.err_len < errors->len &&
+			       ((unsigned char)*shown.err & 0xc0) == 0x80) {
 				shown.err++;
 				shown.err_len--;
 			}

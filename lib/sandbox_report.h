@@ -4,14 +4,15 @@
 
 #include "sandbox.h"
 
-/* The result's members that follow from OUTCOME: state, exit or signal, took_ms, isolation, artifacts, stdout, stderr, and
- * for a run that analyses (whose own words are never shown but for the end of stderr when it failed) nothing but findings,
- * verdict. "code" and "hint" say why a run failed, where that is known: "not_fetched", "plan_unreadable",
+/* The result's members that follow from OUTCOME: state, exit or signal, took_ms, isolation, artifacts, stdout, stderr,
+ * and for a run that analyses (whose own words are never shown but for the end of stderr when it failed) nothing but
+ * findings, verdict. "code" and "hint" say why a run failed, where that is known: "not_fetched", "plan_unreadable",
  * "plan_errored", "state_rejected". */
 int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, const char *verdict, jv *result,
 		   struct sbx_error *err);
 
-/* The findings of sbx-plan, and one more when a step wrote to a state that it had for reading. The caller's; an array. */
+/* The findings of sbx-plan, and one more when a step wrote to a state that it had for reading. The caller's; an array.
+ */
 jv sandbox_findings(const struct sandbox_outcome *outcome);
 
 /* The verdict over them: sbx-plan's, raised by what was added; NULL without an analysis. */

@@ -1,4 +1,5 @@
-/* From policy.run to the step table. What comes in was sealed by sbx-policy, so a wrong kind is an error and no more. */
+/* From policy.run to the step table. What comes in was sealed by sbx-policy, so a wrong kind is an error and no more.
+ */
 #include "sandbox_table.h"
 
 #include <stdio.h>
@@ -331,7 +332,8 @@ int sandbox_mounts(const struct sandbox_job *job, struct sandbox_mounts *mounts,
 		return no_memory(err);
 	if (!jv_is_valid(programs))
 		return bad_run(err, "programs");
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
+	     i = jv_object_iter_next(programs, i)) {
 		auto_jv name = jv_object_iter_key(programs, i);
 		if (add_program(job->run, json_text(name), mounts, err) < 0)
 			return -1;

@@ -16,7 +16,8 @@ int sandbox_table(const struct sandbox_job *job, struct steps *steps, struct sbx
 /* The inputs one after the other, in the order of the table; a descriptor owned by the caller, offset 0. */
 int sandbox_inputs(const struct sandbox_job *job, struct sbx_error *err);
 
-/* Where program NAME stands inside ("/opt/sbx/NAME/BASENAME"); owned by the caller; NULL when the run does not have it. */
+/* Where program NAME stands inside ("/opt/sbx/NAME/BASENAME"); owned by the caller; NULL when the run does not have it.
+ */
 char *sandbox_program_path(jv run, const char *name);
 
 /* The state file below the work directory; owned by the caller; NULL for a run without state. */

@@ -13,6 +13,8 @@
 #include "io.h"
 
 #define SEAL_KEY_SIZE 32
+/* Both marks have one length: "done" overwrites a block that is there already, so that it can be written on a full disk too. */
+static const char work_mark[] = "work\n";
 static const char done_mark[] = "done\n";
 /* Whoever looks at a stage file holds its lock for an instant; a stage waits that long and no longer. */
 static const int lock_wait_ms = 2000;
@@ -177,6 +179,13 @@ static int lock_in_time(int fd, struct sbx_error *err)
 	return 0;
 }
 
+static int write_mark(int fd, const char mark[sizeof done_mark], struct sbx_error *err)
+{
+	if (pwrite(fd, mark, sizeof done_mark - 1, 0) != (ssize_t)(sizeof done_mark - 1))
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot write the stage file");
+	return 0;
+}
+
 int state_stage_begin(int run_fd, const char *name, struct sbx_error *err)
 {
 	auto_fd fd = openat(run_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -189,14 +198,14 @@ int state_stage_begin(int run_fd, const char *name, struct sbx_error *err)
 		return -1;
 	if (faccessat(run_fd, "mend", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return sbx_fail(err, SBX_DENIED, "call_closed", "this call was given up and mended");
+	if (write_mark(fd, work_mark, err) < 0)
+		return -1;
 	return take_fd(&fd);
 }
 
 int state_stage_done(int stage_fd, struct sbx_error *err)
 {
-	if (pwrite(stage_fd, done_mark, sizeof done_mark - 1, 0) != (ssize_t)(sizeof done_mark - 1))
-		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot mark the stage as done");
-	return 0;
+	return write_mark(stage_fd, done_mark, err);
 }
 
 enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modified_s)

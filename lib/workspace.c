@@ -44,8 +44,8 @@ int workspace_open(const struct config *config, const char *name, const char *tr
 	return sbx_hint(err, "it must be a directory below the root, with no symbolic link on the way");
 }
 
-int workspace_copy(const struct config *config, const char *name, const char *tree, char sha256[DIGEST_HEX_SIZE], uint64_t *size,
-		   struct sbx_error *err)
+int workspace_copy(const struct config *config, const char *name, const char *tree, char sha256[DIGEST_HEX_SIZE],
+		   uint64_t *size, struct sbx_error *err)
 {
 	auto_fd dir = workspace_open(config, name, tree, err);
 

@@ -1,5 +1,5 @@
-/* The working copy that a run may write: out, back, and what a killed run left. Decisions are made on our own copy of its bytes: the file
- * itself was in the hands of the sandbox. */
+/* The working copy that a run may write: out, back, and what a killed run left. Decisions are made on our own copy of
+ * its bytes: the file itself was in the hands of the sandbox. */
 #include "ws_state.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ static int write_note(int run_fd, const char *name, const char *path, struct sbx
 	return io_replace_file(run_fd, WS_NOTE_FILE, buf_str(&text), text.len, err);
 }
 
-int ws_state_checkout(const struct state *state, struct ws_state *ws, int run_fd, const char *call, const char *name, const char *path, char **file,
-		      struct sbx_error *err)
+int ws_state_checkout(const struct state *state, struct ws_state *ws, int run_fd, const char *call, const char *name,
+		      const char *path, char **file, struct sbx_error *err)
 {
 	auto_fd content = ws_state_content(ws, err);
 	char *made = NULL;
@@ -36,7 +36,8 @@ int ws_state_checkout(const struct state *state, struct ws_state *ws, int run_fd
 	if (content < 0 || write_note(run_fd, name, path, err) < 0)
 		return -1;
 	/* The mark stands before the copy does: from then on nobody works on the state without looking for the copy. */
-	if (io_replace_file(ws->dir_fd, WS_MARK_FILE, call, strlen(call), err) < 0 || ws_dir_put(run_fd, WS_WORKING_FILE, content, err) < 0)
+	if (io_replace_file(ws->dir_fd, WS_MARK_FILE, call, strlen(call), err) < 0 ||
+	    ws_dir_put(run_fd, WS_WORKING_FILE, content, err) < 0)
 		return -1;
 	if (asprintf(&made, "%s/runs/%s/%s", state->path, call, WS_WORKING_FILE) < 0)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
@@ -47,7 +48,8 @@ int ws_state_checkout(const struct state *state, struct ws_state *ws, int run_fd
 /* Behind the last use of the working copy: the call forgets it, then the directory does. */
 static int forget_copy(int dir_fd, int run_fd, struct sbx_error *err)
 {
-	if ((unlinkat(run_fd, WS_WORKING_FILE, 0) < 0 && errno != ENOENT) || (unlinkat(run_fd, WS_NOTE_FILE, 0) < 0 && errno != ENOENT) ||
+	if ((unlinkat(run_fd, WS_WORKING_FILE, 0) < 0 && errno != ENOENT) ||
+	    (unlinkat(run_fd, WS_NOTE_FILE, 0) < 0 && errno != ENOENT) ||
 	    (unlinkat(dir_fd, WS_MARK_FILE, 0) < 0 && errno != ENOENT) || fsync(dir_fd) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot remove the working copy of the state");
 	return 0;
@@ -66,7 +68,8 @@ static int keep_beside(int run_fd, struct sbx_error *err)
 	return 0;
 }
 
-/* Our own copy of the working copy's bytes as an unlinked file beside the state. 1: *COPY; 0: it may not be taken, whatever it holds. */
+/* Our own copy of the working copy's bytes as an unlinked file beside the state. 1: *COPY; 0: it may not be taken,
+ * whatever it holds. */
 static int copy_bytes(int dir_fd, int run_fd, int *copy, struct sbx_error *err)
 {
 	auto_fd from = openat(run_fd, WS_WORKING_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
@@ -74,14 +77,17 @@ static int copy_bytes(int dir_fd, int run_fd, int *copy, struct sbx_error *err)
 	struct stat st;
 
 	if (from < 0)
-		return errno == ELOOP ? 0 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot open the working copy of the state");
+		return errno == ELOOP
+			       ? 0
+			       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot open the working copy of the state");
 	if (fstat(from, &st) < 0 || !S_ISREG(st.st_mode) || st.st_nlink != 1 || (uint64_t)st.st_size > LIMIT_STATE_FILE)
 		return 0;
 	io_random_hex(random, 8);
 	snprintf(temp, sizeof temp, ".tmp-%s", random);
 	auto_fd to = openat(dir_fd, temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (to < 0)
-		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot copy the working copy of the state");
+		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create",
+				      "cannot copy the working copy of the state");
 	unlinkat(dir_fd, temp, 0);
 	if (io_copy(from, to, LIMIT_STATE_FILE, NULL, err) < 0)
 		return -1;
@@ -147,7 +153,8 @@ int ws_state_take_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, st
 	return *taken == WS_TAKEN ? ws_dir_load(ws, err) : 0;
 }
 
-int ws_copy_recover(const struct state *state, struct ws_state *ws, const char *call, enum ws_taken *taken, struct sbx_error *err)
+int ws_copy_recover(const struct state *state, struct ws_state *ws, const char *call, enum ws_taken *taken,
+		    struct sbx_error *err)
 {
 	auto_fd runs = state_dir(state, "runs", err);
 
@@ -158,7 +165,8 @@ int ws_copy_recover(const struct state *state, struct ws_state *ws, const char *
 	if (run >= 0)
 		return ws_state_take_back(ws, run, taken, err);
 	if (errno != ENOENT)
-		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot open the directory of the call that left the state");
+		return sbx_fail_errno(err, SBX_IO, "io_error",
+				      "cannot open the directory of the call that left the state");
 	if (unlinkat(ws->dir_fd, WS_MARK_FILE, 0) < 0 && errno != ENOENT)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot remove the mark of the workspace's state");
 	return 0;

@@ -24,7 +24,8 @@ static int is_plain_name(const char *name)
 	return len > 0 && len <= name_max && name[0] != '.' && strspn(name, allowed) == len;
 }
 
-/* One directory must have one digest, or one state would become two: "a/b" is also "./a//b/". OUT holds strlen(PATH) + 2. */
+/* One directory must have one digest, or one state would become two: "a/b" is also "./a//b/". OUT holds strlen(PATH)
+ * + 2. */
 static int normalize(const char *path, char *out, struct sbx_error *err)
 {
 	size_t used = 0;
@@ -34,7 +35,8 @@ static int normalize(const char *path, char *out, struct sbx_error *err)
 	for (const char *p = path; *p != '\0';) {
 		size_t len = strcspn(p, "/");
 		if (len == 2 && memcmp(p, "..", 2) == 0)
-			return sbx_fail(err, SBX_DENIED, "bad_parameter", "the directory of a state leaves its workspace");
+			return sbx_fail(err, SBX_DENIED, "bad_parameter",
+					"the directory of a state leaves its workspace");
 		if (len > 0 && !(len == 1 && *p == '.')) {
 			if (used > 0)
 				out[used++] = '/';
@@ -58,7 +60,8 @@ static int step_into(int dir_fd, const char *name, enum io_create create, struct
 	return io_open_dir(dir_fd, name, create, err);
 }
 
-int ws_dir_open(const struct state *state, const char *name, const char *path, enum io_create create, struct sbx_error *err)
+int ws_dir_open(const struct state *state, const char *name, const char *path, enum io_create create,
+		struct sbx_error *err)
 {
 	auto_free char *normal = malloc(strlen(path) + 2);
 	char digest[DIGEST_HEX_SIZE];
@@ -93,7 +96,8 @@ int ws_dir_relock(int lock_fd, int operation, int64_t deadline, struct sbx_error
 		if (errno != EWOULDBLOCK && errno != EINTR)
 			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot lock the workspace's state");
 		if (clock_left_ms(deadline) == 0) {
-			sbx_fail(err, SBX_UNAVAILABLE, "workspace_busy", "another call is working on the state of this directory");
+			sbx_fail(err, SBX_UNAVAILABLE, "workspace_busy",
+				 "another call is working on the state of this directory");
 			return sbx_hint(err, "try again when it has ended");
 		}
 		nanosleep(&(struct timespec){.tv_nsec = lock_poll_ms * 1000000L}, NULL);
@@ -106,7 +110,8 @@ int ws_dir_lock(int dir_fd, int operation, int64_t deadline, struct sbx_error *e
 	auto_fd fd = openat(dir_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
-		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot make the lock of the workspace's state");
+		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create",
+				      "cannot make the lock of the workspace's state");
 	if (ws_dir_relock(fd, operation, deadline, err) < 0)
 		return -1;
 	return take_fd(&fd);
@@ -124,7 +129,8 @@ int ws_dir_mark(int dir_fd, char call[STATE_ID_SIZE], struct sbx_error *err)
 		return *err = missing, -1;
 	}
 	if (!state_is_id(text))
-		return sbx_fail(err, SBX_CONFIG, "unsafe_state", "the mark %s of a workspace's state is damaged", WS_MARK_FILE);
+		return sbx_fail(err, SBX_CONFIG, "unsafe_state", "the mark %s of a workspace's state is damaged",
+				WS_MARK_FILE);
 	memcpy(call, text, STATE_ID_SIZE);
 	return 1;
 }

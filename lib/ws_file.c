@@ -10,7 +10,8 @@
 #include "json_lex.h"
 #include "limits.h"
 
-/* One attribute of a resource: a generated document or an encoded archive may be large, a state of nothing else is not one. */
+/* One attribute of a resource: a generated document or an encoded archive may be large, a state of nothing else is not
+ * one. */
 static const uint64_t string_max = (uint64_t)64 << 20;
 static const char version_4[] = "4";
 
@@ -87,8 +88,10 @@ static int read_members(struct json_lex *lex, enum sbx_class class, struct ws_fi
 
 int ws_file_read(int fd, enum sbx_class class, struct ws_file *file, struct sbx_error *err)
 {
-	static const struct json_lex_limits limits = {
-		.bytes = LIMIT_STATE_FILE, .depth = LIMIT_PLAN_DEPTH, .string = string_max, .integers = JSON_ANY_NUMBER};
+	static const struct json_lex_limits limits = {.bytes = LIMIT_STATE_FILE,
+						      .depth = LIMIT_PLAN_DEPTH,
+						      .string = string_max,
+						      .integers = JSON_ANY_NUMBER};
 	struct sbx_error found = SBX_ERROR_INIT;
 
 	*file = (struct ws_file){.serial = -1};
@@ -113,7 +116,8 @@ int ws_file_read(int fd, enum sbx_class class, struct ws_file *file, struct sbx_
 	return 0;
 }
 
-int ws_file_open(int dirfd, const char *name, enum sbx_class class, struct ws_file *file, int *fd, struct sbx_error *err)
+int ws_file_open(int dirfd, const char *name, enum sbx_class class, struct ws_file *file, int *fd,
+		 struct sbx_error *err)
 {
 	auto_fd opened = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	struct stat st;

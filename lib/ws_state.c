@@ -15,8 +15,10 @@ void ws_state_close(struct ws_state *ws)
 	base_close_fd(&ws->dir_fd);
 }
 
-/* A mark without a live run (whose driver would hold the lock): take back what it left. Needs the lock for itself alone. */
-static int recover_marked(const struct state *state, enum ws_access access, struct ws_state *ws, int64_t deadline, struct sbx_error *err)
+/* A mark without a live run (whose driver would hold the lock): take back what it left. Needs the lock for itself
+ * alone. */
+static int recover_marked(const struct state *state, enum ws_access access, struct ws_state *ws, int64_t deadline,
+			  struct sbx_error *err)
 {
 	char call[STATE_ID_SIZE];
 	enum ws_taken taken;
@@ -35,8 +37,8 @@ static int recover_marked(const struct state *state, enum ws_access access, stru
 	return marked;
 }
 
-int ws_state_open(const struct state *state, const char *name, const char *path, enum ws_access access, struct ws_state *ws,
-		  struct sbx_error *err)
+int ws_state_open(const struct state *state, const char *name, const char *path, enum ws_access access,
+		  struct ws_state *ws, struct sbx_error *err)
 {
 	int64_t deadline = clock_mono_ms() + WS_LOCK_WAIT_MS;
 	auto_ws_state opened = WS_STATE_NONE;
@@ -45,14 +47,16 @@ int ws_state_open(const struct state *state, const char *name, const char *path,
 	if (opened.dir_fd < 0)
 		return -1;
 	opened.lock_fd = ws_dir_lock(opened.dir_fd, access == WS_WRITE ? LOCK_EX : LOCK_SH, deadline, err);
-	if (opened.lock_fd < 0 || recover_marked(state, access, &opened, deadline, err) < 0 || ws_dir_load(&opened, err) < 0)
+	if (opened.lock_fd < 0 || recover_marked(state, access, &opened, deadline, err) < 0 ||
+	    ws_dir_load(&opened, err) < 0)
 		return -1;
 	*ws = opened;
 	opened = (struct ws_state)WS_STATE_NONE;
 	return 0;
 }
 
-int ws_state_look(const struct state *state, const char *name, const char *path, struct ws_state *ws, struct sbx_error *err)
+int ws_state_look(const struct state *state, const char *name, const char *path, struct ws_state *ws,
+		  struct sbx_error *err)
 {
 	struct sbx_error failed = SBX_ERROR_INIT;
 	auto_ws_state opened = WS_STATE_NONE;
@@ -81,7 +85,8 @@ int ws_state_content(const struct ws_state *ws, struct sbx_error *err)
 	return fd;
 }
 
-int ws_state_adopt(const struct state *state, const char *name, const char *path, const char *file, struct sbx_error *err)
+int ws_state_adopt(const struct state *state, const char *name, const char *path, const char *file,
+		   struct sbx_error *err)
 {
 	auto_ws_state ws = WS_STATE_NONE;
 	struct ws_file theirs;
@@ -90,14 +95,17 @@ int ws_state_adopt(const struct state *state, const char *name, const char *path
 	if (ws_file_open(AT_FDCWD, file, SBX_BAD_REQUEST, &theirs, &from, err) < 0)
 		return -1;
 	if (!theirs.present)
-		return sbx_fail(err, SBX_NO_INPUT, "missing_file", "there is no state to adopt: the file is missing or empty");
+		return sbx_fail(err, SBX_NO_INPUT, "missing_file",
+				"there is no state to adopt: the file is missing or empty");
 	if (ws_state_open(state, name, path, WS_WRITE, &ws, err) < 0)
 		return -1;
 	if (ws.present && strcmp(ws.sha256, theirs.sha256) == 0)
 		return 0;
 	if (ws.present) {
 		sbx_fail(err, SBX_CANNOT_CREATE, "state_exists", "this directory has another state already");
-		return sbx_hint(err, "move the state under ws/ in the state directory away first, if it is really to be replaced");
+		return sbx_hint(
+			err,
+			"move the state under ws/ in the state directory away first, if it is really to be replaced");
 	}
 	return ws_dir_put(ws.dir_fd, WS_STATE_FILE, from, err);
 }

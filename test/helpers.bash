@@ -10,12 +10,12 @@ PATH=$SBX_BIN:$PATH
 export PATH
 unset SBX_CONFIG
 
-# run_sbx RC COMMAND...: run it (3 and up closed, so that nothing of bats leaks in), keep stderr apart, and check the status. A signal is
+# run_sbx RC COMMAND...: run it (without the descriptor 3 of bats, for which bats would wait), keep stderr apart, and check the status. A signal is
 # never an expected failure.
 run_sbx() {
 	local want=$1
 	shift
-	run --separate-stderr timeout -k 5 "${SBX_TEST_TIMEOUT:-60}" "$@" 3>&-
+	run --separate-stderr bash -c 'exec 3>&-; exec "$@"' run_sbx timeout -k 5 "${SBX_TEST_TIMEOUT:-60}" "$@"
 	if [ "$status" -ne "$want" ] || [ "$status" -ge 128 ]; then
 		printf 'command: %s\nstatus: %s, expected %s\nstdout: %s\nstderr: %s\n' "$*" "$status" "$want" "$output" "$stderr"
 		return 1
@@ -105,6 +105,22 @@ fresh_state() {
 	: >"$T/allowed_signers"
 	chmod -R go-w "$T"
 	export SBX_CONFIG=$T/sbx.yaml T
+	reuse_policy_tests "${1:-basic}"
+}
+
+# The tests inside the policy run once for each digest of it; every test file runs them once and not once more for each of its tests.
+reuse_policy_tests() {
+	local kept=$BATS_FILE_TMPDIR/policy-tests-$1
+	if [ ! -d "$kept" ]; then
+		sbx-policy list >/dev/null 2>&1 || true
+		mkdir -p "$kept"
+		[ ! -d "$T/var/cache" ] || cp -r "$T/var/cache" "$kept/"
+		rm -rf "$T/var"
+	fi
+	[ ! -d "$kept/cache" ] || {
+		mkdir -m 700 "$T/var"
+		cp -r "$kept/cache" "$T/var/"
+	}
 }
 
 # new_signer NAME: a key file pair $T/NAME and a line in the trust file.

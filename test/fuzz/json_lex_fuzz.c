@@ -1,5 +1,5 @@
-/* The strict lexer against libjq: what it accepts, libjq reads too, and finds as many members and elements in it; and the bytes give the same
- * tokens from a descriptor as from memory. */
+/* The strict lexer against libjq: what it accepts, libjq reads too, and finds as many members and elements in it; and
+ * the bytes give the same tokens from a descriptor as from memory. */
 #include <jv.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,7 +8,8 @@
 #include "io.h"
 #include "json_lex.h"
 
-static const struct json_lex_limits limits = {.bytes = 1 << 20, .depth = 200, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
+static const struct json_lex_limits limits = {
+	.bytes = 1 << 20, .depth = 200, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
 
 struct seen {
 	uint64_t hash; /* of tokens and texts */
@@ -49,7 +50,8 @@ static size_t count_members(jv value)
 	if (jv_get_kind(value) == JV_KIND_ARRAY) {
 		jv_array_foreach(value, i, element) count += count_members(element);
 	} else if (jv_get_kind(value) == JV_KIND_OBJECT) {
-		jv_object_foreach(value, key, member) {
+		jv_object_foreach(value, key, member)
+		{
 			jv_free(key);
 			count += count_members(member);
 		}

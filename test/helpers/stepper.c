@@ -1,8 +1,8 @@
 /* stepper: a step whose behaviour a test spells out, as VERB ARGUMENT… ; VERB ARGUMENT… (the words `then` part them):
- *   out TEXT | err TEXT | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL LINEAGE |
- *   stubborn | sleep | linger | fds | exit N
- * flood writes N bytes of the value BYTE to stdout, fill to stderr; sleep ends on INT (status 130), but not behind stubborn; linger leaves
- * a process behind that writes to stdout; fds prints the numbers of the open descriptors, a line each. */
+ *   out TEXT | err TEXT | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL
+ * LINEAGE | stubborn | sleep | linger | fds | exit N flood writes N bytes of the value BYTE to stdout, fill to stderr;
+ * sleep ends on INT (status 130), but not behind stubborn; linger leaves a process behind that writes to stdout; fds
+ * prints the numbers of the open descriptors, a line each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -80,8 +80,9 @@ static int write_state(const char *path, const char *serial, const char *lineage
 	char text[512];
 
 	snprintf(text, sizeof text,
-		 "{\"version\":4,\"terraform_version\":\"1.11.4\",\"serial\":%s,\"lineage\":\"%s\",\"outputs\":{},\"resources\":[]}\n", serial,
-		 lineage);
+		 "{\"version\":4,\"terraform_version\":\"1.11.4\",\"serial\":%s,\"lineage\":\"%s\",\"outputs\":{},"
+		 "\"resources\":[]}\n",
+		 serial, lineage);
 	return write_file(path, text);
 }
 

@@ -92,17 +92,18 @@ setup() {
 }
 
 @test "Ctrl-C and TERM are the cancel too" {
+	local runs=0
 	for sig in INT TERM; do
+		runs=$((runs + 1))
 		sbx-call sleep >"$T/out" 2>/dev/null 3>&- &
 		local pid=$!
-		wait_until 10 bash -c "[ \$(grep -c sandbox.started '$T/var/audit.jsonl') -gt 0 ]"
+		wait_until 30 bash -c "[ \$(grep -c sandbox.started '$T/var/audit.jsonl') -eq $runs ]"
 		kill -$sig "$pid"
 		local status=0
 		wait "$pid" || status=$?
 		assert_equal "$status" 1
 		output=$(cat "$T/out")
 		assert_json .result.state cancelled
-		rm "$T/var/audit.jsonl"
 	done
 }
 

@@ -22,7 +22,8 @@ setup() {
 		  clear: {server: "http://k.example"}
 	EOF
 	echo PEM >"$T/ca.pem"
-	mkdir -m 700 "$T/var"
+	mkdir -p "$T/var"
+	chmod 700 "$T/var"
 	head -c 32 /dev/urandom >"$T/var/seal.key"
 	head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/var/installation"
 	chmod 600 "$T/var/seal.key" "$T/var/installation" "$T/ca.pem"

@@ -135,6 +135,16 @@ change() {
 	assert_equal "$output" 0
 }
 
+@test "an address of kilobytes is cut, and its digest tells it apart" {
+	local key
+	key=$(printf 'k%.0s' $(seq 3000))
+	plan "\"resource_changes\":[$(change "t.${key}1" '["delete"]'),$(change "t.${key}2" '["delete"]')]" >"$BATS_TEST_TMPDIR/p"
+	judge 0 "$BATS_TEST_TMPDIR/p"
+	assert_json '.findings | map(.address) | unique | length' 2
+	assert_json '.findings | map(.address | length < 520) | all' true
+	assert_contains "$output" "$(printf 't.%s1' "$key" | sha256sum | cut -d' ' -f1)"
+}
+
 @test "a pipe gives the same as a file, however it is cut" {
 	local file=$CORPUS/replace_triggered_by.plan.json whole
 	judge 0 "$file"

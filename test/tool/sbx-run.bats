@@ -222,7 +222,8 @@ no_sleeper() {
 
 @test "--check says that this machine can make a sandbox" {
 	run_sbx 0 sbx-run --check
-	assert_contains "$stderr" OK
+	assert_equal "${output%% *}" OK
+	assert_equal "$(printf '%s' "${output#OK }" | jq -r .isolation)" local
 }
 
 # --- what is no call ---
@@ -470,6 +471,29 @@ no_sleeper() {
 	assert_json .mended true
 	assert_json .state_file unchanged
 	run_sbx 77 sbx-run --mend 00000000000000000000000000000000
+}
+
+@test "the state that a killed run had written is taken back by mending" {
+	tool write_and_sleep <<-EOT
+		name: write_and_sleep
+		description: Writes a state and waits.
+		tier: high
+		workspace: {tree: ., cwd: envs/staging, state: {path: envs/staging, access: write}}
+		steps:
+		  - [stepper, state, terraform.tfstate, "7", one, then, sleep]
+		limits: {deadline: 20s, grace: 1s}
+	EOT
+	make_approved_call write_and_sleep
+	sbx-run <"$T/call" >"$T/out" 2>"$T/err" 3>&- &
+	RUN=$!
+	wait_until 10 grep -q '"serial":7' "$(call_dir)/state"
+	kill -KILL "$RUN"
+	wait "$RUN" || true
+	wait_until 10 sbx-run --mend "$(jq -r .call.id "$T/call")"
+	[ ! -e "$(call_dir)/state" ]
+	[ ! -e "$(call_dir)/refused" ]
+	run_sbx 0 chain read_state
+	assert_json '.result.stdout | contains("\"serial\":7")' true
 }
 
 @test "a call that runs is not mended" {

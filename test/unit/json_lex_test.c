@@ -6,7 +6,8 @@
 #include "buf.h"
 #include "unit.h"
 
-static const struct json_lex_limits wide = {.bytes = 1 << 20, .depth = 64, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
+static const struct json_lex_limits wide = {
+	.bytes = 1 << 20, .depth = 64, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
 static struct sbx_error err;
 
 static const char *code(void)
@@ -59,7 +60,8 @@ static void test_tokens(void)
 		{" \t\r\n true ", "t."},
 		{"[1,-0,2.50,1e+9,-3E-2]", "[n<1>n<-0>n<2.50>n<1e+9>n<-3E-2>]."},
 		{"{\"a\":{},\"b\":[[]],\"\":false}", "{k<a>{}k<b>[[]]k<>f}."},
-		{"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"", "s<\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>."},
+		{"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"",
+		 "s<\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>."},
 		{"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f\"", "s<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f>."},
 		{"{\"a\":{\"a\":1},\"b\":{\"a\":1}}", "{k<a>{k<a>n<1>}k<b>{k<a>n<1>}}."},
 	};
@@ -122,7 +124,8 @@ static void test_refused(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		CHECK(json_lex_check(cases[i][0], strlen(cases[i][0]), &wide, &err) < 0 && err.class == SBX_BAD_REQUEST);
+		CHECK(json_lex_check(cases[i][0], strlen(cases[i][0]), &wide, &err) < 0 &&
+		      err.class == SBX_BAD_REQUEST);
 		const char *place = strrchr(err.message, ' ');
 		CHECK_STR(place != NULL ? place + 1 : "", cases[i][2]);
 		CHECK_STR(code(), cases[i][1]);
@@ -142,7 +145,8 @@ static void test_refused(void)
 
 static void test_limits(void)
 {
-	static const struct json_lex_limits small = {.bytes = 20, .depth = 2, .string = 4, .integers = JSON_INTEGERS_ONLY};
+	static const struct json_lex_limits small = {
+		.bytes = 20, .depth = 2, .string = 4, .integers = JSON_INTEGERS_ONLY};
 	static const char *const cases[][2] = {
 		{"[[1]]", ""},
 		{"[[[1]]]", "json_depth"},
@@ -165,7 +169,8 @@ static void test_limits(void)
 	}
 	struct json_lex_limits integers = wide;
 	integers.integers = JSON_INTEGERS_ONLY;
-	CHECK(json_lex_check("9007199254740991", 16, &integers, &err) == 0 && json_lex_check("-9007199254740991", 17, &integers, &err) == 0);
+	CHECK(json_lex_check("9007199254740991", 16, &integers, &err) == 0 &&
+	      json_lex_check("-9007199254740991", 17, &integers, &err) == 0);
 	CHECK(json_lex_check("9007199254740992", 16, &integers, &err) < 0);
 	CHECK_STR(code(), "json_number");
 	CHECK(json_lex_check("99999999999999999999999", 23, &integers, &err) < 0);
@@ -196,7 +201,8 @@ static void test_skip(void)
 	size_t len;
 	unsigned keys = 0, line, column;
 
-	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_OBJECT_OPEN && json_lex_depth(lex) == 1);
+	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_OBJECT_OPEN &&
+	      json_lex_depth(lex) == 1);
 	while (json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_KEY) {
 		keys++;
 		json_lex_place(lex, &line, &column);
@@ -215,7 +221,8 @@ static void test_many_keys(void)
 
 	buf_add_str(&text, "{", &err);
 	for (size_t i = 0; i < whole; i++)
-		buf_addf(&text, &err, "%s\"key-%zu\":{\"key-%zu\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}", i ? "," : "", i, i);
+		buf_addf(&text, &err, "%s\"key-%zu\":{\"key-%zu\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}", i ? "," : "",
+			 i, i);
 	CHECK(err.class == SBX_OK);
 	size_t len = text.len;
 	buf_add_str(&text, "}", &err);
@@ -224,7 +231,8 @@ static void test_many_keys(void)
 	for (size_t i = 0; i < whole; i += 7) {
 		text.len = len;
 		buf_addf(&text, &err, ",\"key-%zu\":1}", i);
-		missed += json_lex_check(text.data, text.len, &wide, &err) == 0 || strcmp(code(), "json_duplicate_key") != 0;
+		missed += json_lex_check(text.data, text.len, &wide, &err) == 0 ||
+			  strcmp(code(), "json_duplicate_key") != 0;
 	}
 	CHECK(missed == 0);
 }
@@ -248,7 +256,8 @@ static void test_splits(void)
 		for (size_t split = 1; split < 4; split++) {
 			auto_buf pieces = BUF_INIT(1 << 16);
 			int ends[2];
-			CHECK(pipe2(ends, O_CLOEXEC | O_DIRECT) == 0 && fcntl(ends[1], F_SETPIPE_SZ, pipe_size) >= pipe_size);
+			CHECK(pipe2(ends, O_CLOEXEC | O_DIRECT) == 0 &&
+			      fcntl(ends[1], F_SETPIPE_SZ, pipe_size) >= pipe_size);
 			for (size_t at = 0; at < strlen(documents[d]); at += split) {
 				size_t left = strlen(documents[d]) - at;
 				if (write(ends[1], documents[d] + at, left < split ? left : split) < 0)

@@ -1,4 +1,5 @@
-/* The plan reader: what is refused, what each part of a plan is worth, whatever the order of its members, and that the report stays small. */
+/* The plan reader: what is refused, what each part of a plan is worth, whatever the order of its members, and that the
+ * report stays small. */
 #include "plan_read.h"
 
 #include <fcntl.h>
@@ -11,7 +12,9 @@
 #define CONFIG "\"configuration\":{\"root_module\":{}}"
 #define CHANGES(list) "\"resource_changes\":[" list "]"
 #define PLAN(members) "{" HEAD "," VALUES "," members "," CONFIG "}"
-#define ENTRY(address, more, inner) "{\"address\":\"" address "\",\"mode\":\"managed\",\"type\":\"t\",\"name\":\"n\"" more ",\"change\":{" inner "}}"
+#define ENTRY(address, more, inner)                                                                                    \
+	"{\"address\":\"" address "\",\"mode\":\"managed\",\"type\":\"t\",\"name\":\"n\"" more ",\"change\":{" inner   \
+	"}}"
 
 static struct sbx_error err;
 static struct buf report_text = BUF_INIT(1 << 20);
@@ -55,9 +58,11 @@ static const char *findings_of(const char *text)
 	}
 	while ((p = strstr(p, "{\"address\":\"")) != NULL) {
 		const char *address = p + strlen("{\"address\":\""), *end = strstr(address, "\",\"verdict\":\"");
-		const char *verdict = end + strlen("\",\"verdict\":\""), *code = strstr(verdict, "\"code\":\"") + strlen("\"code\":\"");
-		used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s %.*s %.*s", used ? ";" : "", (int)strcspn(verdict, "\""), verdict,
-					 (int)strcspn(code, "\""), code, (int)(end - address), address);
+		const char *verdict = end + strlen("\",\"verdict\":\""),
+			   *code = strstr(verdict, "\"code\":\"") + strlen("\"code\":\"");
+		used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s %.*s %.*s", used ? ";" : "",
+					 (int)strcspn(verdict, "\""), verdict, (int)strcspn(code, "\""), code,
+					 (int)(end - address), address);
 		p = end;
 	}
 	return out;
@@ -95,9 +100,11 @@ static void test_refused(void)
 		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[[\"delete\"]]"))), "!plan_action"},
 		{PLAN(CHANGES(ENTRY("a.b", ",\"deposed\":1", "\"actions\":[\"delete\"]"))), "!plan_kind"},
 		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"after_unknown\":\"x\""))), "!plan_kind"},
-		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"before_sensitive\":{\"a\":1}"))), "!plan_kind"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"before_sensitive\":{\"a\":1}"))),
+		 "!plan_kind"},
 		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"replace_paths\":[\"a\"]"))), "!plan_kind"},
-		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"actions\":[\"update\"]"))), "!json_duplicate_key"},
+		{PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"update\"],\"actions\":[\"update\"]"))),
+		 "!json_duplicate_key"},
 		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"Delete\"]}}"), "!plan_action"},
 		{PLAN("\"output_changes\":{\"o\":{}}"), "!plan_malformed"},
 		{PLAN("\"deferred_changes\":[{\"reason\":\"unknown\"}]"), "!plan_malformed"},
@@ -108,7 +115,8 @@ static void test_refused(void)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		CHECK_STR(findings_of(cases[i][0]), cases[i][1]);
 	/* A place, and never a value. */
-	CHECK_STR(judge("{\n \"format_version\": \"9.secret\"}"), "!plan_version a plan format of an unknown version at 2:19");
+	CHECK_STR(judge("{\n \"format_version\": \"9.secret\"}"),
+		  "!plan_version a plan format of an unknown version at 2:19");
 	/* The same documents without the fault. */
 	CHECK_STR(findings_of(PLAN(CHANGES(ENTRY("a.b", "", "\"actions\":[\"no-op\"]")))), "");
 	CHECK_STR(findings_of("{\"format_version\":\"0.1\"," VALUES "," CONFIG "}"), "");
@@ -145,33 +153,52 @@ static void test_actions(void)
 static void test_oddities(void)
 {
 	static const char *const cases[][2] = {
-		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"t.a\"", "\"actions\":[\"no-op\"]"))), "review move t.b"},
-		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"module.m[\\\"x.y\\\"].t.a[0]\"", "\"actions\":[\"no-op\"]"))), "review move t.b"},
-		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"u.a\"", "\"actions\":[\"update\"]"))), "review move_across_types t.b"},
-		{PLAN(CHANGES(ENTRY("t.b", "", "\"actions\":[\"no-op\"],\"importing\":{\"id\":\"i\"}"))), "review import t.b"},
-		{PLAN(CHANGES(ENTRY("t.b", ",\"deposed\":\"12ab\"", "\"actions\":[\"delete\"]") "," ENTRY("t.b", "", "\"actions\":[\"no-op\"]"))),
+		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"t.a\"", "\"actions\":[\"no-op\"]"))),
+		 "review move t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"module.m[\\\"x.y\\\"].t.a[0]\"",
+				    "\"actions\":[\"no-op\"]"))),
+		 "review move t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", ",\"previous_address\":\"u.a\"", "\"actions\":[\"update\"]"))),
+		 "review move_across_types t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", "", "\"actions\":[\"no-op\"],\"importing\":{\"id\":\"i\"}"))),
+		 "review import t.b"},
+		{PLAN(CHANGES(ENTRY("t.b", ",\"deposed\":\"12ab\"",
+				    "\"actions\":[\"delete\"]") "," ENTRY("t.b", "", "\"actions\":[\"no-op\"]"))),
 		 "destructive delete t.b"},
 		{PLAN("\"resource_drift\":[" ENTRY("t.b", "", "\"actions\":[\"delete\"]") "]"), "review drift t.b"},
-		{PLAN("\"deferred_changes\":[{\"reason\":\"unknown\",\"resource_change\":" ENTRY("t.b", "", "\"actions\":[\"create\"]") "}]"),
+		{PLAN("\"deferred_changes\":[{\"reason\":\"unknown\",\"resource_change\":" ENTRY(
+			 "t.b", "", "\"actions\":[\"create\"]") "}]"),
 		 "review deferred t.b"},
-		{PLAN("\"action_invocations\":[{\"address\":\"action.x.y\",\"type\":\"x\"}]"), "review action_invocation action.x.y"},
-		{PLAN("\"deferred_action_invocations\":[{\"reason\":\"r\",\"action_invocation\":{\"address\":\"action.x.y\"}}]"),
+		{PLAN("\"action_invocations\":[{\"address\":\"action.x.y\",\"type\":\"x\"}]"),
 		 "review action_invocation action.x.y"},
-		{PLAN("\"checks\":[{\"address\":{\"to_display\":\"check.c\"},\"status\":\"error\"},{\"address\":{\"to_display\":\"check.d\"},\"status\":\"unknown\"}]"),
+		{PLAN("\"deferred_action_invocations\":[{\"reason\":\"r\",\"action_invocation\":{\"address\":\"action."
+		      "x.y\"}}]"),
+		 "review action_invocation action.x.y"},
+		{PLAN("\"checks\":[{\"address\":{\"to_display\":\"check.c\"},\"status\":\"error\"},{\"address\":{\"to_"
+		      "display\":\"check.d\"},\"status\":\"unknown\"}]"),
 		 "review check_failed check.c"},
-		{PLAN("\"errored\":true,\"checks\":[{\"address\":{\"to_display\":\"t.c\"},\"status\":\"fail\"}]"), "destructive errored_plan *"},
+		{PLAN("\"errored\":true,\"checks\":[{\"address\":{\"to_display\":\"t.c\"},\"status\":\"fail\"}]"),
+		 "destructive errored_plan *"},
 		{PLAN("\"complete\":false"), "review incomplete_plan *"},
 		{PLAN("\"complete\":true,\"errored\":false,\"applyable\":false"), ""},
-		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"delete\"],\"before\":1,\"after\":null}}"), "review output_delete output.o"},
-		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":true,\"after_sensitive\":true}}"),
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"delete\"],\"before\":1,\"after\":null}}"),
+		 "review output_delete output.o"},
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":true,\"after_"
+		      "sensitive\":true}}"),
 		 "review sensitivity_dropped output.o"},
-		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":false,\"after_sensitive\":false}}"), ""},
-		{"{" HEAD "," VALUES ",\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":true,\"after_sensitive\":true}},"
+		{PLAN("\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":false,\"after_"
+		      "sensitive\":false}}"),
+		 ""},
+		{"{" HEAD "," VALUES ",\"output_changes\":{\"o\":{\"actions\":[\"update\"],\"before_sensitive\":true,"
+				     "\"after_sensitive\":true}},"
 		 "\"configuration\":{\"root_module\":{\"outputs\":{\"o\":{\"sensitive\":true}}}}}",
 		 ""},
-		{PLAN("\"prior_state\":{\"values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":\"t.x\",\"mode\":\"managed\"}]}]}}}"),
+		{PLAN("\"prior_state\":{\"values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":"
+		      "\"t.x\",\"mode\":\"managed\"}]}]}}}"),
 		 "review unlisted_objects *"},
-		{PLAN("\"prior_state\":{\"values\":{\"root_module\":{\"resources\":[{\"address\":\"data.t.x\",\"mode\":\"data\"}]}}}"), ""},
+		{PLAN("\"prior_state\":{\"values\":{\"root_module\":{\"resources\":[{\"address\":\"data.t.x\",\"mode\":"
+		      "\"data\"}]}}}"),
+		 ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -181,14 +208,22 @@ static void test_oddities(void)
 /* planned_values and resource_changes must tell the same story. */
 static void test_listed(void)
 {
-#define PLANNED(mode) "\"planned_values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":\"m.t.x\",\"mode\":\"" mode "\"}]}]}}"
+#define PLANNED(mode)                                                                                                  \
+	"\"planned_values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":\"m.t.x\",\"mode\":"     \
+	"\"" mode "\"}]}]}}"
 	static const char *const cases[][2] = {
 		{"{" HEAD "," PLANNED("managed") "," CONFIG "}", "!plan_unlisted"},
 		{"{" HEAD "," PLANNED("other") "," CONFIG "}", "!plan_unlisted"},
 		{"{" HEAD "," PLANNED("data") "," CONFIG "}", ""},
-		{"{" HEAD "," PLANNED("managed") "," CONFIG "," CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "}", ""},
-		{"{" CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "," HEAD "," PLANNED("managed") "," CONFIG "}", ""},
-		{"{" HEAD "," PLANNED("managed") "," CONFIG "," CHANGES(ENTRY("m.t.X", "", "\"actions\":[\"no-op\"]")) "}", "!plan_unlisted"},
+		{"{" HEAD "," PLANNED("managed") "," CONFIG
+						 "," CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "}",
+		 ""},
+		{"{" CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "," HEAD "," PLANNED("managed") "," CONFIG
+													    "}",
+		 ""},
+		{"{" HEAD "," PLANNED("managed") "," CONFIG
+						 "," CHANGES(ENTRY("m.t.X", "", "\"actions\":[\"no-op\"]")) "}",
+		 "!plan_unlisted"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
@@ -206,9 +241,12 @@ static void test_sensitivity(void)
 		{"{\"a\":true}", "true", "{\"a\":\"x\"}", "{}", "safe update t.b"},
 		{"{\"a\":true}", "{}", "{\"b\":\"x\"}", "{}", "safe update t.b"}, /* gone: nothing to see */
 		{"{\"a\":true}", "{}", "{\"a\":null}", "{}", "safe update t.b"},
-		{"{\"a\":true}", "{}", "{}", "{\"a\":true}", "review sensitivity_dropped t.b"}, /* will be known, in the open */
-		{"{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}", "safe update t.b"},
-		{"{\"a\":[{},{\"k\":true}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}", "review sensitivity_dropped t.b"},
+		{"{\"a\":true}", "{}", "{}", "{\"a\":true}",
+		 "review sensitivity_dropped t.b"}, /* will be known, in the open */
+		{"{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}",
+		 "safe update t.b"},
+		{"{\"a\":[{},{\"k\":true}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}",
+		 "review sensitivity_dropped t.b"},
 		{"true", "{\"a\":true}", "{\"a\":1}", "{}", "review sensitivity_dropped t.b"},
 		{"false", "false", "{\"a\":1}", "{}", "safe update t.b"},
 	};
@@ -217,30 +255,36 @@ static void test_sensitivity(void)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		snprintf(text, sizeof text,
 			 PLAN(CHANGES(ENTRY("t.b", "",
-					    "\"actions\":[\"update\"],\"after\":%s,\"after_unknown\":%s,\"before_sensitive\":%s,\"after_sensitive\":%s"))),
+					    "\"actions\":[\"update\"],\"after\":%s,\"after_unknown\":%s,\"before_"
+					    "sensitive\":%s,\"after_sensitive\":%s"))),
 			 cases[i].value, cases[i].unknown, cases[i].before, cases[i].after);
 		CHECK_STR(findings_of(text), cases[i].expected);
 		/* And with the members the other way round. */
 		snprintf(text, sizeof text,
 			 PLAN(CHANGES(ENTRY("t.b", "",
-					    "\"after_sensitive\":%s,\"before_sensitive\":%s,\"after_unknown\":%s,\"after\":%s,\"actions\":[\"update\"]"))),
+					    "\"after_sensitive\":%s,\"before_sensitive\":%s,\"after_unknown\":%s,"
+					    "\"after\":%s,\"actions\":[\"update\"]"))),
 			 cases[i].after, cases[i].before, cases[i].unknown, cases[i].value);
 		CHECK_STR(findings_of(text), cases[i].expected);
 	}
 }
 
-#define IN_MODULES(resource) \
-	"\"configuration\":{\"root_module\":{\"module_calls\":{\"m\":{\"module\":{\"module_calls\":{\"k\":{\"module\":{\"resources\":[" resource "]}}}}}}}}"
+#define IN_MODULES(resource)                                                                                           \
+	"\"configuration\":{\"root_module\":{\"module_calls\":{\"m\":{\"module\":{\"module_calls\":{\"k\":{"           \
+	"\"module\":{\"resources\":[" resource "]}}}}}}}}"
 
 /* An object deep in modules with instance keys, against its configuration. */
 static void test_configuration(void)
 {
 	static const char address[] = "module.m[\\\"a]\\\\\\\".b\\\"].module.k[0].t.n[\\\"x\\\"]";
-	static const char provisioned[] = IN_MODULES("{\"address\":\"t.n\",\"provisioners\":[{\"type\":\"local-exec\"}]}");
-	static const char other[] = IN_MODULES("{\"address\":\"t.other\",\"provisioners\":[{\"type\":\"local-exec\"}]}");
+	static const char provisioned[] =
+		IN_MODULES("{\"address\":\"t.n\",\"provisioners\":[{\"type\":\"local-exec\"}]}");
+	static const char other[] =
+		IN_MODULES("{\"address\":\"t.other\",\"provisioners\":[{\"type\":\"local-exec\"}]}");
 	static const char none[] = IN_MODULES("{\"address\":\"t.n\",\"provisioners\":[]}");
 	static const char arguments[] =
-		IN_MODULES("{\"address\":\"t.n\",\"expressions\":{\"a\":{\"references\":[\"x\"]},\"fixed\":{\"constant_value\":{\"references\":[\"x\"]}},"
+		IN_MODULES("{\"address\":\"t.n\",\"expressions\":{\"a\":{\"references\":[\"x\"]},\"fixed\":{\"constant_"
+			   "value\":{\"references\":[\"x\"]}},"
 			   "\"block\":[{\"inner\":{\"references\":[\"y\"]},\"name\":{\"constant_value\":1}}]}}");
 	static const struct {
 		const char *config, *inner, *expected;
@@ -252,11 +296,17 @@ static void test_configuration(void)
 		{other, "\"actions\":[\"create\"]", "safe create"},
 		{none, "\"actions\":[\"create\"]", "safe create"},
 		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":true}", "review unknown_after_apply"},
-		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":[{\"k\":true}]}", "review unknown_after_apply"},
-		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{},{\"inner\":true}]}", "review unknown_after_apply"},
-		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":true}", "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":[{\"k\":true}]}",
+		 "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{},{\"inner\":true}]}",
+		 "review unknown_after_apply"},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":true}",
+		 "review unknown_after_apply"},
 		{arguments, "\"actions\":[\"update\"],\"after_unknown\":true", "review unknown_after_apply"},
-		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{\"computed\":true}],\"id\":true,\"fixed\":true}", "safe update"},
+		{arguments,
+		 "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{\"computed\":true}],\"id\":true,\"fixed\":"
+		 "true}",
+		 "safe update"},
 		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":false}", "safe update"},
 		{arguments, "\"actions\":[\"create\"],\"after_unknown\":{\"a\":true}", "safe create"},
 	};
@@ -265,13 +315,15 @@ static void test_configuration(void)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		for (int order = 0; order < 2; order++) {
 			char entry[512];
-			snprintf(entry, sizeof entry, CHANGES("{\"address\":\"%s\",\"type\":\"t\",\"change\":{%s}}"), address, cases[i].inner);
-			snprintf(text, sizeof text, "{" HEAD "," VALUES ",%s,%s}", order ? entry : cases[i].config, order ? cases[i].config : entry);
+			snprintf(entry, sizeof entry, CHANGES("{\"address\":\"%s\",\"type\":\"t\",\"change\":{%s}}"),
+				 address, cases[i].inner);
+			snprintf(text, sizeof text, "{" HEAD "," VALUES ",%s,%s}", order ? entry : cases[i].config,
+				 order ? cases[i].config : entry);
 			size_t used = 0;
 			expected[0] = '\0';
 			for (const char *p = cases[i].expected; *p != '\0'; p += strcspn(p, ";"), p += *p == ';')
-				used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%.*s %s", used ? ";" : "", (int)strcspn(p, ";"), p,
-							 address);
+				used += (size_t)snprintf(expected + used, sizeof expected - used, "%s%.*s %s",
+							 used ? ";" : "", (int)strcspn(p, ";"), p, address);
 			CHECK_STR(findings_of(text), expected);
 		}
 	}
@@ -279,13 +331,16 @@ static void test_configuration(void)
 
 static void test_because(void)
 {
-	const char *text = judge(PLAN(CHANGES(
-		ENTRY("t.b", ",\"action_reason\":\"replace_because_cannot_update\",\"provider_name\":\"p\"",
-		      "\"actions\":[\"delete\",\"create\"],\"replace_paths\":[[\"a\"],[\"block\",0,\"in_ner-1\"],[\"tags\",\"x.y\\n\"],[]]"))));
+	const char *text = judge(PLAN(
+		CHANGES(ENTRY("t.b", ",\"action_reason\":\"replace_because_cannot_update\",\"provider_name\":\"p\"",
+			      "\"actions\":[\"delete\",\"create\"],\"replace_paths\":[[\"a\"],[\"block\",0,\"in_ner-"
+			      "1\"],[\"tags\",\"x.y\\n\"],[]]"))));
 
-	CHECK(strstr(text, "\"actions\":[\"delete\",\"create\"],\"because\":[\"a\",\"block[0].in_ner-1\",\"tags[\\\"x.y\\\\n\\\"]\",\"\"],"
+	CHECK(strstr(text, "\"actions\":[\"delete\",\"create\"],\"because\":[\"a\",\"block[0].in_ner-1\",\"tags[\\\"x."
+			   "y\\\\n\\\"]\",\"\"],"
 			   "\"reason\":\"replace_because_cannot_update\",\"type\":\"t\",\"provider\":\"p\"}") != NULL);
-	CHECK(strstr(text, "\"counts\":{\"create\":0,\"update\":0,\"delete\":0,\"replace\":1,\"forget\":0,\"read\":0,\"no_op\":0}}\n") != NULL);
+	CHECK(strstr(text, "\"counts\":{\"create\":0,\"update\":0,\"delete\":0,\"replace\":1,\"forget\":0,\"read\":0,"
+			   "\"no_op\":0}}\n") != NULL);
 	CHECK(strstr(text, "\"verdict\":\"destructive\",\"errored\":false,") != NULL);
 }
 
@@ -298,19 +353,23 @@ static void test_bounded(void)
 
 	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_changes\":[", &err);
 	for (unsigned i = 0; i < many; i++)
-		buf_addf(&plan, &err, "%s" ENTRY("t.b[%u]", "", "\"actions\":[\"%s\"]"), i ? "," : "", i, i % 30 == 29 ? "delete" : "create");
+		buf_addf(&plan, &err, "%s" ENTRY("t.b[%u]", "", "\"actions\":[\"%s\"]"), i ? "," : "", i,
+			 i % 30 == 29 ? "delete" : "create");
 	buf_add_str(&plan, "]}", &err);
 	const char *text = judge_bytes(plan.data, plan.len);
 	for (const char *p = text; (p = strstr(p, "{\"address\":")) != NULL; p++)
 		shown++;
-	CHECK(shown == LIMIT_FINDINGS && strstr(text, "\"total\":3000,\"counts\":{\"create\":2900,\"update\":0,\"delete\":100,") != NULL);
+	CHECK(shown == LIMIT_FINDINGS &&
+	      strstr(text, "\"total\":3000,\"counts\":{\"create\":2900,\"update\":0,\"delete\":100,") != NULL);
 	CHECK(strstr(text, "\"findings\":[{\"address\":\"t.b[29]\",\"verdict\":\"destructive\"") != NULL);
 	CHECK(strstr(text, "{\"address\":\"t.b[2999]\",\"verdict\":\"destructive\"") != NULL);
-	/* Addresses of a megabyte of control characters: cut, told apart by their digests, and the whole still fits a call. */
+	/* Addresses of a megabyte of control characters: cut, told apart by their digests, and the whole still fits a
+	 * call. */
 	buf_reset(&plan);
 	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_changes\":[", &err);
 	for (unsigned i = 0; i < 300; i++) {
-		buf_addf(&plan, &err, "%s{\"type\":\"t\",\"change\":{\"actions\":[\"delete\"]},\"address\":\"", i ? "," : "");
+		buf_addf(&plan, &err, "%s{\"type\":\"t\",\"change\":{\"actions\":[\"delete\"]},\"address\":\"",
+			 i ? "," : "");
 		for (unsigned j = 0; j < 2000; j++)
 			buf_add_str(&plan, "\\u0007\\u20ac", &err);
 		buf_addf(&plan, &err, "%u\"}", i);

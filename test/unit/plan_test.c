@@ -24,7 +24,8 @@ static const char *code(void)
 
 static jv some_findings(void)
 {
-	return json_append(jv_array(), json_set_str(json_set_str(jv_object(), "address", "a.b"), "verdict", "destructive"));
+	return json_append(jv_array(),
+			   json_set_str(json_set_str(jv_object(), "address", "a.b"), "verdict", "destructive"));
 }
 
 static jv some_seal(const char *expires_at)
@@ -86,13 +87,16 @@ static void test_round_trip(const struct state *state, const struct secret *key)
 	CHECK_STR(read_back, sha256);
 	CHECK_STR(json_str(found, "id"), id);
 	CHECK_STR(json_str(found, "installation"), state->installation);
-	CHECK(clock_parse(json_str(found, "created_at"), &created) == 0 && clock_parse(json_str(found, "expires_at"), &expires) == 0);
+	CHECK(clock_parse(json_str(found, "created_at"), &created) == 0 &&
+	      clock_parse(json_str(found, "expires_at"), &expires) == 0);
 	CHECK(expires - created == PLAN_TTL_S && created <= clock_seconds() && created > clock_seconds() - 60);
 	CHECK(plan_open_file(state, found, &plan, &err) == 0 && io_is_sealed(plan));
-	CHECK(read(plan, read_back, sizeof read_back) == (ssize_t)strlen(plan_bytes) && memcmp(read_back, plan_bytes, strlen(plan_bytes)) == 0);
+	CHECK(read(plan, read_back, sizeof read_back) == (ssize_t)strlen(plan_bytes) &&
+	      memcmp(read_back, plan_bytes, strlen(plan_bytes)) == 0);
 	CHECK(plan_open_tree(state, found, &tree, &size, &err) == 0 && size == strlen(tree_bytes));
 	CHECK(plan_findings(state, found, &findings, &err) == 0 && json_same(findings, expected));
-	for (const char *const *name = (const char *const[]){"plan.bin", "tree", "findings.json", "seal.json", NULL}; *name != NULL; name++) {
+	for (const char *const *name = (const char *const[]){"plan.bin", "tree", "findings.json", "seal.json", NULL};
+	     *name != NULL; name++) {
 		auto_fd fd = open_in(state, id, *name, O_RDONLY);
 		CHECK(fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 0777) == 0600);
 	}
@@ -104,7 +108,8 @@ static void test_round_trip(const struct state *state, const struct secret *key)
 
 static void test_unknown(const struct state *state, const struct secret *key)
 {
-	static const char *const ids[] = {"", "..", "../plans", "0123456789abcdef0123456789abcdef", "0123456789ABCDEF0123456789ABCDEF"};
+	static const char *const ids[] = {"", "..", "../plans", "0123456789abcdef0123456789abcdef",
+					  "0123456789ABCDEF0123456789ABCDEF"};
 	auto_jv found = jv_invalid();
 	char sha256[65];
 
@@ -176,7 +181,8 @@ static void test_moved(const struct state *state, const struct secret *key)
 	CHECK(plan_find(state, key, one, &found, sha256, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
 	CHECK(keep(state, key, seal, one, sha256) == 0);
-	CHECK(secret_alloc(&other, 32, &err) == 0 && secret_append(&other, "another key of thirty-two bytes!", 32, &err) == 0);
+	CHECK(secret_alloc(&other, 32, &err) == 0 &&
+	      secret_append(&other, "another key of thirty-two bytes!", 32, &err) == 0);
 	CHECK(plan_find(state, &other, one, &found, sha256, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
 	elsewhere = (struct state){.path = strdup(state->path), .fd = fcntl(state->fd, F_DUPFD_CLOEXEC, 3)};
@@ -188,7 +194,8 @@ static void test_moved(const struct state *state, const struct secret *key)
 static void test_expiry(const struct state *state, const struct secret *key)
 {
 	char old[STATE_ID_SIZE], fresh[STATE_ID_SIZE], sha256[65];
-	auto_jv past = some_seal("2020-01-01T00:00:00Z"), none = some_seal("soon"), future = some_seal("2999-01-01T00:00:00Z"), found = jv_invalid();
+	auto_jv past = some_seal("2020-01-01T00:00:00Z"), none = some_seal("soon"),
+		future = some_seal("2999-01-01T00:00:00Z"), found = jv_invalid();
 
 	CHECK(keep(state, key, past, old, sha256) == 0 && keep(state, key, future, fresh, sha256) == 0);
 	CHECK(plan_find(state, key, old, &found, sha256, &err) < 0);
@@ -214,7 +221,8 @@ static void test_mismatch(const struct state *state, const struct secret *key)
 	char id[STATE_ID_SIZE], sha256[65], path[128];
 
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		auto_jv seal = json_set_str(some_seal(NULL), members[i], "0000000000000000000000000000000000000000000000000000000000000000");
+		auto_jv seal = json_set_str(some_seal(NULL), members[i],
+					    "0000000000000000000000000000000000000000000000000000000000000000");
 		CHECK(keep(state, key, seal, id, sha256) < 0);
 		CHECK_STR(code(), "plan_mismatch");
 		snprintf(path, sizeof path, "plans/%s", id);
@@ -229,8 +237,10 @@ static void test_verdicts(void)
 	enum plan_verdict verdict;
 
 	for (unsigned i = 0; i < PLAN_VERDICTS; i++)
-		CHECK(plan_verdict_parse(plan_verdict_name((enum plan_verdict)i), &verdict) == 0 && verdict == (enum plan_verdict)i);
-	CHECK(plan_verdict_parse("Safe", &verdict) < 0 && plan_verdict_parse("", &verdict) < 0 && plan_verdict_parse(NULL, &verdict) < 0);
+		CHECK(plan_verdict_parse(plan_verdict_name((enum plan_verdict)i), &verdict) == 0 &&
+		      verdict == (enum plan_verdict)i);
+	CHECK(plan_verdict_parse("Safe", &verdict) < 0 && plan_verdict_parse("", &verdict) < 0 &&
+	      plan_verdict_parse(NULL, &verdict) < 0);
 	CHECK(PLAN_SAFE < PLAN_REVIEW && PLAN_REVIEW < PLAN_DESTRUCTIVE);
 }
 

@@ -219,7 +219,11 @@ static void the_worst_result_still_fits(void)
 	CHECK(result_fits(call, &err) == 0);
 
 	jv result = json_set_str(jv_object(), "state", "completed");
-	struct result_output output = {.out = text, .out_len = big, .out_dropped = UINT64_MAX, .err = text, .err_len = big,
+	struct result_output output = {.out = text,
+				       .out_len = big,
+				       .out_dropped = UINT64_MAX,
+				       .err = text,
+				       .err_len = big,
 				       .err_dropped = UINT64_MAX};
 	CHECK(result_set_output(&result, &output, &err) == 0);
 	result = result_set_findings(result, findings);

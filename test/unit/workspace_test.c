@@ -29,7 +29,9 @@ static const char *state_text(const char *lineage, int serial, const char *note)
 {
 	static char text[512];
 
-	snprintf(text, sizeof text, "{\"version\":4,\"terraform_version\":\"1.11.4\",\"serial\":%d,\"lineage\":\"%s\",\"note\":%s,\"big\":1e999}",
+	snprintf(text, sizeof text,
+		 "{\"version\":4,\"terraform_version\":\"1.11.4\",\"serial\":%d,\"lineage\":\"%s\",\"note\":%s,\"big\":"
+		 "1e999}",
 		 serial, lineage, note);
 	return text;
 }
@@ -130,10 +132,10 @@ static void test_first_state(void)
 static void test_take_back(void)
 {
 	static const char *const bad[] = {
-		"",			   /* emptied */
-		"{",			   /* cut off */
-		"[]",			   /* another kind */
-		"{\"version\":4}",	   /* members missing */
+		"",		   /* emptied */
+		"{",		   /* cut off */
+		"[]",		   /* another kind */
+		"{\"version\":4}", /* members missing */
 		"{\"version\":3,\"serial\":9,\"lineage\":\"L1\"}",
 		"{\"version\":4,\"serial\":9,\"lineage\":\"\"}",
 		"{\"version\":4,\"serial\":\"9\",\"lineage\":\"L1\"}",
@@ -218,6 +220,7 @@ static void test_foreign_owner(void)
 	CHECK(fchownat(run, "state", nobody, nobody, 0) == 0);
 	CHECK(ws_state_take_back(&ws, run, &taken, &err) == 0 && taken == WS_TAKEN);
 	CHECK(fstatat(ws.dir_fd, "terraform.tfstate", &st, 0) == 0 && st.st_uid == 0 && (st.st_mode & 0777) == 0600);
+	free(take_ptr(&file));
 	CHECK(ws_state_checkout(&state, &ws, run, CALL_A, "", "envs/a", &file, &err) == 0);
 	put(run, "state", "nonsense");
 	CHECK(fchownat(run, "state", nobody, nobody, 0) == 0 && fchmodat(run, "state", 0666, 0) == 0);
@@ -329,7 +332,8 @@ static void test_names(void)
 
 	open_fresh(&state, "names");
 	for (size_t i = 0; i < ARRAY_LEN(bad_paths); i++) {
-		CHECK(ws_state_open(&state, "", bad_paths[i], WS_READ, &ws, &err) < 0 && ws.dir_fd == -1 && ws.lock_fd == -1);
+		CHECK(ws_state_open(&state, "", bad_paths[i], WS_READ, &ws, &err) < 0 && ws.dir_fd == -1 &&
+		      ws.lock_fd == -1);
 		CHECK_STR(code(), "bad_parameter");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad_names); i++) {
@@ -347,14 +351,16 @@ static void test_roots(void)
 	char one[DIGEST_HEX_SIZE], two[DIGEST_HEX_SIZE];
 	uint64_t size;
 
-	CHECK(mkdirat(dir, "root", 0755) == 0 && mkdirat(dir, "root/sub", 0755) == 0 && asprintf(&root, "%s/root", place) > 0);
+	CHECK(mkdirat(dir, "root", 0755) == 0 && mkdirat(dir, "root/sub", 0755) == 0 &&
+	      asprintf(&root, "%s/root", place) > 0);
 	CHECK(symlinkat("/etc", dir, "root/out") == 0 && symlinkat("sub", dir, "root/in") == 0);
 	put(dir, "root/sub/main.tf", "# one\n");
 	config.workspaces = json_set_str(config.workspaces, "main", root);
 	static const struct {
 		const char *name, *tree, *code;
-	} bad[] = {{"", ".", "unknown_workspace"},	  {"other", ".", "unknown_workspace"},	{"main", "out", "workspace_missing"},
-		   {"main", "in", "workspace_missing"},	  {"main", "../root", "workspace_missing"}, {"main", "/etc", "workspace_missing"},
+	} bad[] = {{"", ".", "unknown_workspace"},	     {"other", ".", "unknown_workspace"},
+		   {"main", "out", "workspace_missing"},     {"main", "in", "workspace_missing"},
+		   {"main", "../root", "workspace_missing"}, {"main", "/etc", "workspace_missing"},
 		   {"main", "nowhere", "workspace_missing"}, {"main", "sub/main.tf", "workspace_missing"}};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CHECK(workspace_open(&config, bad[i].name, bad[i].tree, &err) < 0);
