@@ -51,11 +51,10 @@ link_sbx-plan := sha256 seccomp
 link_sbx-call :=
 link_sbx-mcp := jq
 link_sbx-cred-jwt := jq yaml crypto
-link_sbx-run-local :=
 
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-call sbx-mcp
-helpers := sbx-cred-jwt sbx-run-local
-static_helpers := sbx-entry
+helpers := sbx-cred-jwt
+static_helpers := sbx-entry sbx-run-local
 
 bins := $(programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
 lib_objects := $(patsubst lib/%.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
@@ -81,8 +80,8 @@ $(BUILD)/gen/isolate_filter: lib/gen/isolate_filter.c lib/isolate_rules.c lib/is
 		lib/gen/isolate_filter.c lib/isolate_rules.c $(lib_seccomp)
 $(BUILD)/gen/isolate_filter.inc: $(BUILD)/gen/isolate_filter
 	$< > $@
-$(BUILD)/obj/isolate_seccomp.o: $(BUILD)/gen/isolate_filter.inc
-$(BUILD)/obj/isolate_seccomp.o: SBX_CFLAGS += -iquote $(BUILD)/gen
+$(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: $(BUILD)/gen/isolate_filter.inc
+$(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: SBX_CFLAGS += -iquote $(BUILD)/gen
 
 $(archive): $(lib_objects)
 	@rm -f $@
@@ -96,13 +95,14 @@ $(helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/obj/bin/%.
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
 
-# Static: it is the first process of a root that holds no library. Sanitizers need a dynamic program, so it is built without them.
+# Static: one is the first process of a root that holds no library, the other starts on every call. Sanitizers need a dynamic program, so these are built
+# without them.
 $(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/static/bin/%.o $(BUILD)/static/libsbx.a
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $^ $(lib_sha256)
 
-static_modules := buf clock digest error frame io json_out secret start steps tree tree_unpack wire log spawn \
-	$(patsubst lib/%.c,%,$(wildcard lib/entry*.c lib/evidence*.c))
+static_modules := buf clock digest drive error frame io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_out log process secret \
+	spawn steps tree tree_unpack wire $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -fPIE
 $(BUILD)/static/libsbx.a: $(static_modules:%=$(BUILD)/static/%.o)
 	@rm -f $@
@@ -124,7 +124,7 @@ $(BUILD)/test/%: test/helpers/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -static -o $@ $<
 
-test_tools_with_modules := sksign mksteps run_sandbox
+test_tools_with_modules := sksign mksteps canned
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive)
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(archive) $(lib_crypto)

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "io.h"
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "spawn.h"
 #include "start.h"
@@ -146,7 +146,7 @@ static int start_stages(struct line *line, struct arguments *arguments, size_t c
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
 	line->request_fd = take_fd(&from[1]);
 	for (size_t i = 0; i < count; i++) {
-		auto_free char *path = start_helper(arguments[i].v[0], err);
+		auto_free char *path = process_helper(arguments[i].v[0], err);
 		if (path == NULL || pipe2(to, O_CLOEXEC) < 0) {
 			close_pair(from);
 			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");

@@ -58,7 +58,7 @@ static int choose_issuer(struct program *p, struct sbx_error *err)
 	if (unknown != NULL ||
 	    (json_has(settings, "issuer") && (issuer == NULL || issuer[0] == '\0' || strlen(issuer) >= TEXT_MAX))) {
 		sbx_fail(err, SBX_CONFIG, "bad_config", "the settings of the provider jwt are not right");
-		return sbx_hint(err, "it has one, a text: providers: {jwt: {issuer: \"https://…\"}}");
+		return sbx_hint(err, "it has one, a text: providers: {jwt: {issuer: \"https://sbx.example\"}}");
 	}
 	if (issuer != NULL)
 		snprintf(p->issuer, sizeof p->issuer, "%s", issuer);
@@ -163,7 +163,7 @@ static int audience_claim(jv settings, jv *out, struct sbx_error *err)
 	}
 	if (!good) {
 		sbx_fail(err, SBX_CONFIG, "no_audience", "the scope says no audience for its token");
-		return sbx_hint(err, "in policy.yaml: scopes: {NAME: {provider: jwt, audience: \"https://…\"}}");
+		return sbx_hint(err, "in policy.yaml: scopes: {NAME: {provider: jwt, audience: \"https://api.example\"}}");
 	}
 	*out = take_jv(&audience);
 	return 0;

@@ -17,7 +17,7 @@
 #include "frame.h"
 #include "io.h"
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "steps.h"
 

@@ -1,4 +1,5 @@
-/* sbx-mcp: MCP over stdio, in the agent's account. Holds no authority: every call goes through the door, one process for each. */
+/* sbx-mcp: MCP over stdio, in the agent's account. Holds no authority: every call goes through the door, one process
+ * for each. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -41,10 +42,11 @@ enum parsed { PARSED, PARSED_HELP, PARSED_WRONG };
 
 static enum parsed parse(int argc, char **argv, struct options *o)
 {
-	static const struct option longs[] = {{"config", required_argument, NULL, 'c'}, {"wait", required_argument, NULL, 'w'},
-					      {"deadline", required_argument, NULL, 'd'}, {"client-config", required_argument, NULL, 'C'},
-					      {"ssh", required_argument, NULL, 's'},	{"help", no_argument, NULL, 'h'},
-					      {"version", no_argument, NULL, 'V'},	{NULL, 0, NULL, 0}};
+	static const struct option longs[] = {
+		{"config", required_argument, NULL, 'c'},   {"wait", required_argument, NULL, 'w'},
+		{"deadline", required_argument, NULL, 'd'}, {"client-config", required_argument, NULL, 'C'},
+		{"ssh", required_argument, NULL, 's'},	    {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},	    {NULL, 0, NULL, 0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "+hV", longs, NULL)) != -1)
@@ -77,7 +79,8 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 	o->door_words = argc - optind;
 	/* A stray word is a mistake, not a door. */
 	int dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
-	return (o->door_words > 0) != dashes || o->door_words > DOOR_WORDS_MAX || (o->ssh && !o->client) ? PARSED_WRONG : PARSED;
+	return (o->door_words > 0) != dashes || o->door_words > DOOR_WORDS_MAX || (o->ssh && !o->client) ? PARSED_WRONG
+													 : PARSED;
 }
 
 /* "20s" to milliseconds. */
@@ -93,7 +96,8 @@ static int parse_duration(const char *name, const char *text, int64_t *ms, struc
 
 	snprintf(number, sizeof number, "%.*s", (int)digits, text);
 	for (size_t i = 0; digits < sizeof number && i < ARRAY_LEN(units); i++)
-		if (strcmp(text + digits, units[i].suffix) == 0 && io_parse_u64(number, 0, duration_max_ms / units[i].ms, &value) == 0) {
+		if (strcmp(text + digits, units[i].suffix) == 0 &&
+		    io_parse_u64(number, 0, duration_max_ms / units[i].ms, &value) == 0) {
 			*ms = (int64_t)(value * units[i].ms);
 			return 0;
 		}
@@ -162,11 +166,12 @@ static int own_door(struct door *door, const struct started *started, const stru
 	return door->path == NULL ? -1 : 0;
 }
 
-static int default_door(struct door *door, const struct started *started, const struct options *o, struct sbx_error *err)
+static int default_door(struct door *door, const struct started *started, const struct options *o,
+			struct sbx_error *err)
 {
 	size_t n = 0;
 
-	door->path = start_helper("sbx-call", err);
+	door->path = process_helper("sbx-call", err);
 	door->argv[n++] = door->path;
 	if (strcmp(started->config, SBX_CONFIG_DEFAULT) != 0) {
 		door->argv[n++] = "--config";
@@ -194,7 +199,7 @@ static int serve(const struct started *started, const struct options *o, int64_t
 
 static int print_client_config(const struct started *started, const struct options *o, struct sbx_error *err)
 {
-	auto_free char *dir = start_program_dir(err), *program = NULL, *config = NULL;
+	auto_free char *dir = process_dir(err), *program = NULL, *config = NULL;
 	const char *argv[DOOR_WORDS_MAX + 8];
 	auto_buf out = BUF_INIT((size_t)64 << 10);
 	size_t n = 0;
@@ -202,11 +207,14 @@ static int print_client_config(const struct started *started, const struct optio
 	if (dir == NULL || asprintf(&program, "%s/sbx-mcp", dir) < 0)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	argv[n++] = program;
-	/* A client starts servers anywhere, so the path must not depend on where; a path of another machine is taken as it stands. */
+	/* A client starts servers anywhere, so the path must not depend on where; a path of another machine is taken as
+	 * it stands. */
 	if (strcmp(started->config, SBX_CONFIG_DEFAULT) != 0 && o->door_words == 0) {
-		config = o->ssh != NULL && started->config[0] == '/' ? strdup(started->config) : realpath(started->config, NULL);
+		config = o->ssh != NULL && started->config[0] == '/' ? strdup(started->config)
+								     : realpath(started->config, NULL);
 		if (config == NULL)
-			return sbx_fail_errno(err, SBX_NO_INPUT, "missing_file", "cannot find the settings file %s", started->config);
+			return sbx_fail_errno(err, SBX_NO_INPUT, "missing_file", "cannot find the settings file %s",
+					      started->config);
 		argv[n++] = "--config";
 		argv[n++] = config;
 	}
@@ -249,7 +257,8 @@ int main(int argc, char **argv)
 		     parse_duration("deadline", o.deadline ? o.deadline : DEADLINE_DEFAULT, &deadline_ms, &err) < 0 ||
 		     parse_duration("wait", o.wait ? o.wait : WAIT_DEFAULT, &wait_ms, &err) < 0;
 	if (!failed)
-		failed = (o.client ? print_client_config(&started, &o, &err) : serve(&started, &o, deadline_ms, &err)) < 0;
+		failed = (o.client ? print_client_config(&started, &o, &err) : serve(&started, &o, deadline_ms, &err)) <
+			 0;
 	if (!failed)
 		return SBX_OK;
 	log_error(&err);

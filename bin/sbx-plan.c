@@ -13,7 +13,7 @@
 
 #include "io.h"
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "plan_read.h"
 #include "start.h"

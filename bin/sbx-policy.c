@@ -204,6 +204,7 @@ static int decide_mode(struct filter *f, const struct options *o, struct request
 		f->stage_fd = state_stage_begin(f->run_fd, filter_stage(f), err);
 	if (f->stage_fd < 0)
 		return filter_refuse(f, err);
+	log_line("call %s", id); /* a dispatcher that gives up waiting tells its client where the result will be */
 	return run_call(f, r, id);
 }
 
@@ -250,12 +251,14 @@ static int list_mode(struct filter *f, const struct options *o, struct sbx_error
 	auto_buf page = BUF_INIT(page_max);
 	const struct policy_world world = real_world(f);
 
-	if (open_policy(f, NULL, &policy, &failed, err) < 0 || policy_load_tools(&policy, err) < 0)
+	if (open_policy(f, NULL, &policy, &failed, err) < 0)
+		return fail(err);
+	if (o->mode == MODE_LIST_JSON && policy_list_text(&policy, &f->state, &world, failed, &page, err) < 0)
+		return fail(err);
+	if (o->mode == MODE_LIST && policy_load_tools(&policy, POLICY_FILES, err) < 0)
 		return fail(err);
 	list = policy_list(&policy, &world, failed);
 	tools = json_array(list, "tools");
-	if (o->mode == MODE_LIST_JSON && (json_write(list, &page, err) < 0 || buf_add(&page, "\n", 1, err) < 0))
-		return fail(err);
 	for (int i = 0, n = json_length(tools); o->mode == MODE_LIST && i < n; i++) {
 		auto_jv tool = json_at(tools, i);
 		if (add_list_line(&page, tool, err) < 0)

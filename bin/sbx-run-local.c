@@ -14,7 +14,7 @@
 #include "isolate.h"
 #include "json_out.h"
 #include "log.h"
-#include "start.h"
+#include "process.h"
 #include "steps.h"
 
 static const char usage[] =
@@ -68,7 +68,7 @@ static int is_target(const char *path)
 	return 1;
 }
 
-/* "SRC:DST"; the copy is freed by options_clear. argv stays whole, for start may run it again. */
+/* "SRC:DST"; the copy is freed by options_clear. argv stays whole, for process_clean may run it again. */
 static int parse_bind(const char *text, struct isolate_bind *bind)
 {
 	char *copy = strdup(text);
@@ -425,7 +425,6 @@ int main(int argc, char **argv)
 	__attribute__((cleanup(options_clear))) struct options o = {
 		.entry_fd = -1, .inputs_fd = -1, .credentials_fd = -1, .control_fd = -1};
 	struct sbx_error err = SBX_ERROR_INIT;
-	struct started started;
 	int keep[4 + MAX_LOCKS];
 	size_t keep_count = 0;
 
@@ -440,11 +439,11 @@ int main(int argc, char **argv)
 			keep[keep_count++] = named[i];
 	for (size_t i = 0; i < o.lock_count; i++)
 		keep[keep_count++] = o.locks[i];
-	if (start("sbx-run-local", NULL, keep, keep_count, 0, &started, &err) < 0) {
+	if (process_clean("sbx-run-local", keep, keep_count, &err) < 0) {
 		log_error(&err);
 		return (int)err.class;
 	}
-	auto_free char *entry = o.entry != NULL ? strdup(o.entry) : start_helper("sbx-entry", &err);
+	auto_free char *entry = o.entry != NULL ? strdup(o.entry) : process_helper("sbx-entry", &err);
 	if (entry == NULL) {
 		log_error(&err);
 		return (int)err.class;

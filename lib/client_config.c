@@ -71,12 +71,14 @@ static int write_command(const char *const *argv, struct buf *out, struct sbx_er
 	    buf_add_str(out, ",\n      \"args\": [", err) < 0)
 		return -1;
 	for (size_t i = 1; argv[i] != NULL; i++)
-		if ((i > 1 && buf_add_str(out, ", ", err) < 0) || json_out_string(out, argv[i], strlen(argv[i]), err) < 0)
+		if ((i > 1 && buf_add_str(out, ", ", err) < 0) ||
+		    json_out_string(out, argv[i], strlen(argv[i]), err) < 0)
 			return -1;
 	return buf_add_str(out, "]", err);
 }
 
-int client_config_write(const char *name, const char *host, const char *const *argv, struct buf *out, struct sbx_error *err)
+int client_config_write(const char *name, const char *host, const char *const *argv, struct buf *out,
+			struct sbx_error *err)
 {
 	const struct client *client = find(name);
 	auto_buf remote = BUF_INIT(snippet_max);

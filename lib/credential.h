@@ -5,7 +5,7 @@
 #define SBX_CREDENTIAL_H
 
 #include "config.h"
-#include "limits.h"
+#include "limit.h"
 #include "secret.h"
 #include "state.h"
 

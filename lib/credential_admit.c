@@ -9,7 +9,7 @@
 #include "call.h"
 #include "digest.h"
 #include "io.h"
-#include "start.h"
+#include "process.h"
 
 enum {
 	SLOTS = 4,	    /* calls of one principal at once */
@@ -35,7 +35,7 @@ int admit_approval(jv call, struct sbx_error *err)
 char *admit_command(const struct config *config, const char *command, struct sbx_error *err)
 {
 	if (strcmp(command, "sbx-run") == 0)
-		return start_helper(command, err);
+		return process_helper(command, err);
 	for (int i = 0; i < json_length(config->commands); i++) {
 		auto_jv allowed = json_at(config->commands, i);
 		if (strcmp(json_text(allowed), command) != 0)

@@ -9,7 +9,7 @@
 #include <sys/signalfd.h>
 
 #include "clock.h"
-#include "limits.h"
+#include "limit.h"
 
 enum { MORE_FDS = 8, BLOCK = 16384, LAST_BLOCKS = 64 /* a pipe of 1 MiB, the largest that an account may have */ };
 

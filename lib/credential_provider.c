@@ -39,7 +39,7 @@ int credential_provider_exists(const char *name, struct sbx_error *err)
 
 	if (program_name(name, program, err) < 0)
 		return -1;
-	auto_free char *path = start_helper(program, err);
+	auto_free char *path = process_helper(program, err);
 	return path == NULL ? -1 : 0;
 }
 
@@ -139,7 +139,7 @@ static int ask(const struct credential_broker *broker, const char *provider, con
 
 	if (program_name(provider, program, err) < 0 || json_write(request->object, &input, err) < 0)
 		return -1;
-	auto_free char *path = start_helper(program, err);
+	auto_free char *path = process_helper(program, err);
 	if (path == NULL)
 		return -1;
 	build_argv(argv, program, broker->config->file, request);

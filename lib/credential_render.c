@@ -121,7 +121,7 @@ static int add_field(struct secret *file, const struct secret *fields, const cha
 static int bad_target(struct sbx_error *err, const char *what)
 {
 	sbx_fail(err, SBX_CONFIG, "bad_target", "%s", what);
-	return sbx_hint(err, "in sbx.yaml: targets: {NAME: {server: \"https://…\", ca_file: FILE}}");
+	return sbx_hint(err, "in sbx.yaml: targets: {NAME: {server: \"https://host:6443\", ca_file: FILE}}");
 }
 
 static const char *target_server(jv target)

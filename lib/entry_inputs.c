@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "tree.h"
 #include "wire.h"
 

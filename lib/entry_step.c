@@ -16,7 +16,7 @@
 #include "clock.h"
 #include "io.h"
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 #include "spawn.h"
 
 enum { FIRST_SLOT_FD = 3, MAX_SLOTS = 12, JSON_MAX = 4096, CANNOT_START = 127 };

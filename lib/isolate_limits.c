@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
-#include "limits.h"
+#include "limit.h"
 #include "steps.h"
 
 int isolate_limits(const struct isolate *what, struct isolate_failure *f)

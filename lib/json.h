@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "buf.h"
-#include "limits.h"
+#include "limit.h"
 
 static inline void json_free_at(jv *value)
 {

@@ -12,7 +12,7 @@
 #include "io.h"
 #include "json_out.h"
 #include "key_hash.h"
-#include "limits.h"
+#include "limit.h"
 
 #define BLOCK 65536
 #define NONE (-1) /* behind the last byte */

@@ -10,7 +10,7 @@
 
 #include "clock.h"
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "state.h"
 
 /* An entry outlives its token by an hour: the clock may be set back, and a mint that hangs may sign later than its

@@ -1,7 +1,7 @@
-/* The Model Context Protocol for a server of tools alone, as functions of one message: which revision it speaks, and what is to be done.
- * Revisions 2024-11-05 to 2025-11-25 ("legacy") open with initialize, and what that settled holds for the process; 2026-07-28 ("modern")
- * says everything in each request's _meta. Both may be spoken on one connection, so the era is decided message by message
- * (specification 2026-07-28, basic/versioning). */
+/* The Model Context Protocol for a server of tools alone, as functions of one message: which revision it speaks, and
+ * what is to be done. Revisions 2024-11-05 to 2025-11-25 ("legacy") open with initialize, and what that settled holds
+ * for the process; 2026-07-28 ("modern") says everything in each request's _meta. Both may be spoken on one connection,
+ * so the era is decided message by message (specification 2026-07-28, basic/versioning). */
 #ifndef SBX_MCP_H
 #define SBX_MCP_H
 
@@ -33,7 +33,7 @@ struct mcp_step {
 	enum mcp_verb verb;
 	enum mcp_version version;
 	char id[RPC_ID_SIZE];
-	char token[RPC_ID_SIZE]; /* "": no progress is wanted */
+	char token[RPC_ID_SIZE];     /* "": no progress is wanted */
 	char tool[MCP_TOOL_MAX + 1]; /* MCP_CALL */
 	struct buf text;
 };
@@ -41,17 +41,21 @@ struct mcp_step {
 /* Whether the message stands alone or in a batch, where initialize is not allowed. */
 enum mcp_place { MCP_ALONE, MCP_IN_BATCH };
 
-/* Decide on MESSAGE (borrowed, any kind of value). STEP must be zeroed; mcp_step_clear frees it. -1 only when out of memory. */
-int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, struct mcp_step *step, struct sbx_error *err);
+/* Decide on MESSAGE (borrowed, any kind of value). STEP must be zeroed; mcp_step_clear frees it. -1 only when out of
+ * memory. */
+int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, struct mcp_step *step,
+	       struct sbx_error *err);
 void mcp_step_clear(struct mcp_step *step);
 #define auto_mcp_step __attribute__((cleanup(mcp_step_clear))) struct mcp_step
 
 /* The answer to a line that is no message (PROBLEM says why): without an id unless it can be salvaged. */
-int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *problem, struct buf *out, struct sbx_error *err);
+int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *problem, struct buf *out,
+		    struct sbx_error *err);
 
 /* A result in the envelope of its revision; consumes RESULT, an object. TTL_MS 0: it may not be kept. */
 #define MCP_TTL_NONE 0
-int mcp_write_result(enum mcp_version version, const char *id, jv result, int ttl_ms, struct buf *out, struct sbx_error *err);
+int mcp_write_result(enum mcp_version version, const char *id, jv result, int ttl_ms, struct buf *out,
+		     struct sbx_error *err);
 
 /* notifications/progress number N (each larger than the last) for TOKEN; MESSAGE may hold any bytes. */
 int mcp_write_progress(enum mcp_version version, const char *token, unsigned n, const char *message, struct buf *out,

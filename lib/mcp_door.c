@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 
 /* Read in one go from a door that never stops talking, before the others have their turn. */
 static const int blocks_at_once = 16;
@@ -28,13 +28,14 @@ static int write_request(struct mcp_door *door, const char *word, const struct b
 	door->answer = (struct buf)BUF_INIT(LIMIT_CALL + 1); /* and its newline */
 	if (buf_add_str(&door->request, word, err) < 0)
 		return -1;
-	if (json != NULL && (buf_add(&door->request, " ", 1, err) < 0 || buf_add(&door->request, buf_str(json), json->len, err) < 0))
+	if (json != NULL &&
+	    (buf_add(&door->request, " ", 1, err) < 0 || buf_add(&door->request, buf_str(json), json->len, err) < 0))
 		return -1;
 	return buf_add(&door->request, "\n", 1, err);
 }
 
-int mcp_door_start(struct mcp_door *door, const struct mcp_door_command *command, const char *word, const struct buf *json,
-		   struct sbx_error *err)
+int mcp_door_start(struct mcp_door *door, const struct mcp_door_command *command, const char *word,
+		   const struct buf *json, struct sbx_error *err)
 {
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, log[2] = {-1, -1};
 	int result = -1;
@@ -107,7 +108,8 @@ static int is_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* A line "… call 0123456789abcdef0123456789abcdef …" names the call while it runs, for a result that is fetched later. */
+/* A line "… call 0123456789abcdef0123456789abcdef …" names the call while it runs, for a result that is fetched later.
+ */
 static void find_call_id(struct mcp_door *door)
 {
 	static const char mark[] = "call ";

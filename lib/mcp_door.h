@@ -1,6 +1,6 @@
-/* One run of the door (design section 7): a process that takes a request line on stdin and gives one JSON object on stdout, while its stderr
- * tells people what happens. It runs in a session of its own, so that a client that kills our process group does not kill an apply; closing
- * its pipes tells it that the reader has gone. */
+/* One run of the door (design section 7): a process that takes a request line on stdin and gives one JSON object on
+ * stdout, while its stderr tells people what happens. It runs in a session of its own, so that a client that kills our
+ * process group does not kill an apply; closing its pipes tells it that the reader has gone. */
 #ifndef SBX_MCP_DOOR_H
 #define SBX_MCP_DOOR_H
 
@@ -34,11 +34,15 @@ struct mcp_door {
 	int status;			    /* exit status, as a shell says it */
 	int64_t ended_at;		    /* -1: it runs */
 };
-#define MCP_DOOR_NONE {.child = CHILD_NONE, .in = -1, .out = -1, .log = -1, .ended_at = -1}
+#define MCP_DOOR_NONE                                                                                                  \
+	{                                                                                                              \
+		.child = CHILD_NONE, .in = -1, .out = -1, .log = -1, .ended_at = -1                                    \
+	}
 
-/* Start it with the request line WORD, or WORD and JSON (NULL: none). DOOR must be MCP_DOOR_NONE, and is again on failure. */
-int mcp_door_start(struct mcp_door *door, const struct mcp_door_command *command, const char *word, const struct buf *json,
-		   struct sbx_error *err);
+/* Start it with the request line WORD, or WORD and JSON (NULL: none). DOOR must be MCP_DOOR_NONE, and is again on
+ * failure. */
+int mcp_door_start(struct mcp_door *door, const struct mcp_door_command *command, const char *word,
+		   const struct buf *json, struct sbx_error *err);
 
 /* Ask it to cancel what runs; it still answers and ends by itself. */
 void mcp_door_cancel(struct mcp_door *door);
@@ -51,7 +55,8 @@ void mcp_door_work(struct mcp_door *door, const struct pollfd fds[MCP_DOOR_FDS],
 
 /* 1 from a successful start until it is cleared. */
 int mcp_door_there(const struct mcp_door *door);
-/* 1 when it has ended and all it said was read (a process that it left behind may hold the pipe: that is not waited for). */
+/* 1 when it has ended and all it said was read (a process that it left behind may hold the pipe: that is not waited
+ * for). */
 int mcp_door_done(struct mcp_door *door, int64_t now);
 /* When mcp_door_done may change without an event; -1: never. */
 int64_t mcp_door_wakes(const struct mcp_door *door);

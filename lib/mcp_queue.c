@@ -10,7 +10,8 @@
 static const size_t calls_at_once = 16;
 /* A list is read, not run: a door that takes longer is stuck. */
 static const int64_t list_deadline_ms = 20 * 1000;
-/* Clients that extend their time-out on progress do it for at least this often; and a chatty tool must not flood them. */
+/* Clients that extend their time-out on progress do it for at least this often; and a chatty tool must not flood them.
+ */
 static const int64_t progress_every_ms = 10 * 1000, progress_least_ms = 200;
 
 enum wants { WANTS_LIST, WANTS_CALL };
@@ -71,7 +72,8 @@ static int settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *
 	return rpc_batch_leave(q->writer, batch, err);
 }
 
-/* Send TEXT as the answer; when it could not be written (WROTE -1, WHY), an error instead: a request is never left without one. */
+/* Send TEXT as the answer; when it could not be written (WROTE -1, WHY), an error instead: a request is never left
+ * without one. */
 static int answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct buf *text, const struct sbx_error *why,
 		  struct sbx_error *err)
 {
@@ -83,7 +85,8 @@ static int answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct 
 	return rpc_deliver(q->writer, r->batch, text, err) < 0 ? -1 : settle(q, r, err);
 }
 
-static int tell_progress(struct mcp_queue *q, struct mcp_request *r, const char *message, int64_t now, struct sbx_error *err)
+static int tell_progress(struct mcp_queue *q, struct mcp_request *r, const char *message, int64_t now,
+			 struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
 
@@ -125,7 +128,8 @@ static size_t unanswered(const struct mcp_queue *q)
 	return n;
 }
 
-int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now, struct sbx_error *err)
+int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now,
+		  struct sbx_error *err)
 {
 	if (unanswered(q) >= MCP_QUEUE_REQUESTS || q->count >= ARRAY_LEN(q->requests))
 		return refuse_busy(q, step, batch, err);
@@ -209,7 +213,8 @@ static int give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
 
 	if (r->wants == WANTS_LIST) {
-		const struct mcp_reply reply = {.text = "", .status = (int)why->class, .last_line = why->message, .fence = ""};
+		const struct mcp_reply reply = {
+			.text = "", .status = (int)why->class, .last_line = why->message, .fence = ""};
 		return answer_lists(q, &reply, err);
 	}
 	struct sbx_error ignored = SBX_ERROR_INIT;
@@ -312,7 +317,9 @@ static int overdue(struct mcp_queue *q, struct mcp_request *r, struct sbx_error 
 static int tick_progress(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	int fresh = r->told != r->door.lines;
-	const char *message = r->door.lines > 0 ? r->door.last_line : r->stage == QUEUED ? "waiting for other calls" : "running";
+	const char *message = r->door.lines > 0	   ? r->door.last_line
+			      : r->stage == QUEUED ? "waiting for other calls"
+						   : "running";
 
 	if (r->token[0] == '\0' || now < r->progress_at + (fresh ? progress_least_ms : progress_every_ms))
 		return 0;
@@ -324,7 +331,8 @@ int mcp_queue_tick(struct mcp_queue *q, int64_t now, struct sbx_error *err)
 	for (size_t i = 0; i < q->count; i++) {
 		struct mcp_request *r = q->requests[i];
 		/* In this order: nothing is told after an answer. */
-		if (mcp_door_there(&r->door) && !rpc_writer_full(q->writer) && mcp_door_done(&r->door, now) && finish(q, r, err) < 0)
+		if (mcp_door_there(&r->door) && !rpc_writer_full(q->writer) && mcp_door_done(&r->door, now) &&
+		    finish(q, r, err) < 0)
 			return -1;
 		if (is_due(r) && now >= r->deadline && overdue(q, r, err) < 0)
 			return -1;
@@ -351,7 +359,8 @@ int64_t mcp_queue_wakes(const struct mcp_queue *q)
 		if (is_due(r))
 			at = sooner(at, r->deadline);
 		if (r->token[0] != '\0')
-			at = sooner(at, r->progress_at + (r->told != r->door.lines ? progress_least_ms : progress_every_ms));
+			at = sooner(at, r->progress_at +
+						(r->told != r->door.lines ? progress_least_ms : progress_every_ms));
 	}
 	return at;
 }

@@ -1,5 +1,6 @@
-/* The requests that a door works on: each is accepted, gets a run of the door when there is room, and is answered once, or never when it was
- * cancelled. Lists that wait at the same time share one run. Answers go to the writer in the order in which they are ready. */
+/* The requests that a door works on: each is accepted, gets a run of the door when there is room, and is answered once,
+ * or never when it was cancelled. Lists that wait at the same time share one run. Answers go to the writer in the order
+ * in which they are ready. */
 #ifndef SBX_MCP_QUEUE_H
 #define SBX_MCP_QUEUE_H
 
@@ -27,7 +28,8 @@ struct mcp_queue {
 /* All return 0, or -1 when the writer or memory has no room; NOW is clock_mono_ms. */
 
 /* Accept STEP (MCP_LIST or MCP_CALL; its text is taken) as part of BATCH, or alone. A full queue is an answer too. */
-int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now, struct sbx_error *err);
+int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now,
+		  struct sbx_error *err);
 /* 1 when an unanswered request has this id. */
 int mcp_queue_has(const struct mcp_queue *q, const char *id);
 /* Stop it, and never say anything about it again; an unknown id is none of ours. */
@@ -35,15 +37,16 @@ int mcp_queue_cancel(struct mcp_queue *q, const char *id, struct sbx_error *err)
 
 /* Start what may start. */
 int mcp_queue_start(struct mcp_queue *q, struct sbx_error *err);
-/* What to poll for (at most MCP_QUEUE_FDS entries; their number is returned), and the work afterwards, with the same entries. */
+/* What to poll for (at most MCP_QUEUE_FDS entries; their number is returned), and the work afterwards, with the same
+ * entries. */
 size_t mcp_queue_poll(const struct mcp_queue *q, struct pollfd *fds);
 void mcp_queue_work(struct mcp_queue *q, const struct pollfd *fds, int64_t now);
 /* Ends, deadlines, progress. mcp_queue_wakes: when it must be called although nothing happens; -1: never. */
 int mcp_queue_tick(struct mcp_queue *q, int64_t now, struct sbx_error *err);
 int64_t mcp_queue_wakes(const struct mcp_queue *q);
 
-/* The client has closed its end: calls lose their reader at once (the door decides what that means), lists may end. mcp_queue_clear drops
- * those as well. */
+/* The client has closed its end: calls lose their reader at once (the door decides what that means), lists may end.
+ * mcp_queue_clear drops those as well. */
 void mcp_queue_hang_up(struct mcp_queue *q);
 void mcp_queue_clear(struct mcp_queue *q);
 

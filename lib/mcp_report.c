@@ -22,7 +22,8 @@ static const struct {
 	[MCP_TIMEOUT] = {"timeout", "was stopped at its time limit"},
 	[MCP_CANCELLED] = {"cancelled", "was cancelled while it ran"},
 	[MCP_REFUSED] = {"refused", "was refused before its first step: nothing ran"},
-	[MCP_UNKNOWN] = {"unknown", "has an unknown outcome: it may have changed something, so look before you repeat it"},
+	[MCP_UNKNOWN] = {"unknown",
+			 "has an unknown outcome: it may have changed something, so look before you repeat it"},
 	[MCP_APPROVAL] = {"approval_required", "was not run: a person must approve it first"},
 	[MCP_DENIED] = {"denied", "was not run: denied"},
 	[MCP_NOT_RUN] = {"not_run", "was not run"},
@@ -97,7 +98,24 @@ static void say_list(struct words *w, jv list, const char *between, int max)
 		words_say(w, "%s%d more", between, n - shown);
 }
 
-static void say_policy(struct words *w, jv policy)
+/* The reasons that the error has not said already. */
+static void say_reasons(struct words *w, jv reasons, jv error)
+{
+	const char *message = json_str(error, "message"), *hint = json_str(error, "hint");
+	int said = 0;
+
+	for (int i = 0; i < json_length(reasons) && said < reasons_shown; i++) {
+		auto_jv reason = json_at(reasons, i);
+		const char *text = json_text(reason);
+		if (text == NULL || (message && strcmp(text, message) == 0) || (hint && strcmp(text, hint) == 0))
+			continue;
+		words_say(w, "%s", said++ == 0 ? "Why: " : "     ");
+		words_line(w, text, sentence_max);
+		words_say(w, "\n");
+	}
+}
+
+static void say_policy(struct words *w, jv policy, jv error)
 {
 	const char *rule = json_str(policy, "rule"), *tier = json_str(policy, "tier");
 	auto_jv from = json_array(policy, "tier_from"), reasons = json_array(policy, "reasons");
@@ -111,11 +129,7 @@ static void say_policy(struct words *w, jv policy)
 		say_list(w, from, ", ", reasons_shown);
 		words_say(w, "\n");
 	}
-	if (json_length(reasons) > 0) {
-		words_say(w, "Why: ");
-		say_list(w, reasons, "\n     ", reasons_shown);
-		words_say(w, "\n");
-	}
+	say_reasons(w, reasons, error);
 }
 
 /* REPLACE "terraform_data.web" because "triggers_replace" changes [destructive] */
@@ -163,7 +177,8 @@ static void say_findings(struct words *w, jv result)
 	json_int(result, "findings_total", &total);
 	words_say(w, "Verdict of the plan: ");
 	words_line(w, json_str(result, "verdict"), name_max);
-	words_say(w, "; %lld finding%s%s\n", (long long)total, total == 1 ? "" : "s", total > 0 ? ", the strongest first:" : ".");
+	words_say(w, "; %lld finding%s%s\n", (long long)total, total == 1 ? "" : "s",
+		  total > 0 ? ", the strongest first:" : ".");
 	for (int i = 0; i < shown; i++) {
 		auto_jv finding = json_at(findings, i);
 		say_finding(w, finding);
@@ -200,11 +215,13 @@ static void say_approval(struct words *w, enum mcp_state state, jv approval, jv 
 			words_say(w, " is waiting.");
 		}
 		/* The hint names the command where the stage knows more (another settings file, a desk). */
-		if (id != NULL && (hint == NULL || strstr(hint, "sbx-approve") == NULL || strstr(hint, " sign ") == NULL)) {
+		if (id != NULL &&
+		    (hint == NULL || strstr(hint, "sbx-approve") == NULL || strstr(hint, " sign ") == NULL)) {
 			words_say(w, " A person types: sbx-approve sign ");
 			words_line(w, id, name_max);
 		}
-		words_say(w, "\nTell the person. Do not retry before it is approved; then make exactly the same call again: it continues "
+		words_say(w, "\nTell the person. Do not retry before it is approved; then make exactly the same call "
+			     "again: it continues "
 			     "this request. Nothing else approves it.\n");
 	} else if (json_length(signers) > 0) {
 		words_say(w, "Approval ");
@@ -218,11 +235,13 @@ static void say_approval(struct words *w, enum mcp_state state, jv approval, jv 
 static void say_end(struct words *w, jv call, jv result)
 {
 	auto_jv isolation = json_object(result, "isolation");
-	const char *kind = json_str(isolation, "isolation"), *id = json_str(call, "id"), *head = json_str(result, "record_head");
+	const char *kind = json_str(isolation, "isolation"), *id = json_str(call, "id"),
+		   *head = json_str(result, "record_head");
 	const char *state_file = json_str(result, "state_file");
 
 	if (state_file != NULL && strcmp(state_file, "kept_beside") == 0)
-		words_say(w, "The state file that the command left was not taken: it is kept beside the state, for a person to look at.\n");
+		words_say(w, "The state file that the command left was not taken: it is kept beside the state, for a "
+			     "person to look at.\n");
 	if (kind != NULL) {
 		words_say(w, "Isolation: ");
 		words_line(w, kind, name_max);
@@ -253,15 +272,17 @@ static void show_output(struct words *w, jv result, const char *key, const char 
 
 void mcp_report(struct words *w, const char *tool, enum mcp_state state, jv call, int status)
 {
-	auto_jv result = json_object(call, "result"), error = json_object(call, "error"), policy = json_object(call, "policy");
+	auto_jv result = json_object(call, "result"), error = json_object(call, "error"),
+		policy = json_object(call, "policy");
 	auto_jv approval = json_object(call, "approval"), inner = json_object(call, "call");
 
 	say_headline(w, tool, state, result);
 	say_error(w, error);
 	if (state == MCP_COMPLETED && !jv_is_valid(error) && status != 0)
-		words_say(w, "Yet the last stage ended with status %d: the outcome may not be on the record.\n", status);
+		words_say(w, "Yet the last stage ended with status %d: the outcome may not be on the record.\n",
+			  status);
 	if (state != MCP_COMPLETED && state != MCP_FAILED)
-		say_policy(w, policy);
+		say_policy(w, policy, error);
 	say_approval(w, state, approval, error);
 	say_findings(w, result);
 	say_plan(w, result);

@@ -1,4 +1,5 @@
-/* The words of a call's outcome: what state it came to, why, what was found, what to do next. For a model that sees the text alone. */
+/* The words of a call's outcome: what state it came to, why, what was found, what to do next. For a model that sees the
+ * text alone. */
 #ifndef SBX_MCP_REPORT_H
 #define SBX_MCP_REPORT_H
 

@@ -55,7 +55,8 @@ static jv visible(jv value)
 	if (kind == JV_KIND_OBJECT) {
 		jv out = jv_object();
 		for (int i = jv_object_iter(whole); jv_object_iter_valid(whole, i); i = jv_object_iter_next(whole, i))
-			out = jv_object_set(out, visible(jv_object_iter_key(whole, i)), visible(jv_object_iter_value(whole, i)));
+			out = jv_object_set(out, visible(jv_object_iter_key(whole, i)),
+					    visible(jv_object_iter_value(whole, i)));
 		return out;
 	}
 	return take_jv(&whole);
@@ -63,9 +64,10 @@ static jv visible(jv value)
 
 enum outcome { OUTCOME_COMPLETED, OUTCOME_ERROR };
 
-/* Write the answer from its words and its data; consumes DATA. The data is left out when both together would be too long a line. */
-static int finish(enum mcp_version version, const char *id, const struct words *w, enum outcome outcome, jv data, struct buf *out,
-		  struct sbx_error *err)
+/* Write the answer from its words and its data; consumes DATA. The data is left out when both together would be too
+ * long a line. */
+static int finish(enum mcp_version version, const char *id, const struct words *w, enum outcome outcome, jv data,
+		  struct buf *out, struct sbx_error *err)
 {
 	auto_jv structure = visible(data);
 	struct sbx_error too_long = SBX_ERROR_INIT;
@@ -94,8 +96,8 @@ static jv error_data(const char *code, const char *message, const char *hint)
 	return json_set_str(json_set_str(json_set_str(jv_object(), "code", code), "message", message), "hint", hint);
 }
 
-int mcp_call_refused(enum mcp_version version, const char *id, const char *tool, const struct sbx_error *why, struct buf *out,
-		     struct sbx_error *err)
+int mcp_call_refused(enum mcp_version version, const char *id, const char *tool, const struct sbx_error *why,
+		     struct buf *out, struct sbx_error *err)
 {
 	auto_words w = WORDS_INIT(words_max);
 	jv data = json_set_str(json_set_str(jv_object(), "tool", tool), "state", "not_run");
@@ -127,8 +129,8 @@ int mcp_call_running(enum mcp_version version, const char *id, const char *tool,
 }
 
 /* The door gave no object of ours. For a call that means: nobody here knows whether something ran. */
-static int door_failed(enum mcp_version version, const char *id, const struct mcp_reply *reply, const char *why, struct buf *out,
-		       struct sbx_error *err)
+static int door_failed(enum mcp_version version, const char *id, const struct mcp_reply *reply, const char *why,
+		       struct buf *out, struct sbx_error *err)
 {
 	auto_words w = WORDS_INIT(words_max);
 	jv data = json_set_str(json_set_str(jv_object(), "tool", reply->tool), "state", "unknown");
@@ -156,7 +158,8 @@ static const char *parse_reply(const struct mcp_reply *reply, jv *object)
 		return "it answered with more than may be in an answer";
 	if (reply->len == 0)
 		return "it answered nothing";
-	if (json_parse(reply->text, reply->len, LIMIT_CALL, object, &ignored) < 0 || jv_get_kind(*object) != JV_KIND_OBJECT)
+	if (json_parse(reply->text, reply->len, LIMIT_CALL, object, &ignored) < 0 ||
+	    jv_get_kind(*object) != JV_KIND_OBJECT)
 		return "its answer is no object";
 	return NULL;
 }
@@ -165,8 +168,9 @@ static const struct {
 	const char *name;
 	enum mcp_version since;
 } list_members[] = {
-	{"name", MCP_2024_11_05},	 {"description", MCP_2024_11_05}, {"inputSchema", MCP_2024_11_05}, {"annotations", MCP_2025_03_26},
-	{"title", MCP_2025_06_18},	 {"outputSchema", MCP_2025_06_18}, {"_meta", MCP_2025_06_18},	   {"icons", MCP_2025_11_25},
+	{"name", MCP_2024_11_05},	 {"description", MCP_2024_11_05}, {"inputSchema", MCP_2024_11_05},
+	{"annotations", MCP_2025_03_26}, {"title", MCP_2025_06_18},	  {"outputSchema", MCP_2025_06_18},
+	{"_meta", MCP_2025_06_18},	 {"icons", MCP_2025_11_25},
 };
 
 /* A tool as VERSION shows it; invalid when it has no name or no schema of an object. */
@@ -185,7 +189,8 @@ static jv list_entry(enum mcp_version version, jv tool)
 	return out;
 }
 
-int mcp_list_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out, struct sbx_error *err)
+int mcp_list_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
+		    struct sbx_error *err)
 {
 	auto_jv object = jv_invalid();
 	const char *problem = parse_reply(reply, &object);
@@ -208,7 +213,8 @@ int mcp_list_result(enum mcp_version version, const char *id, const struct mcp_r
 		words_say(&w, "The tools cannot be listed: ");
 		words_line(&w, or_unknown(json_str(refusal, "message")), sentence_max);
 	} else {
-		words_say(&w, "The door to the toolkit failed: %s", problem ? problem : "its answer is no list of tools");
+		words_say(&w, "The door to the toolkit failed: %s",
+			  problem ? problem : "its answer is no list of tools");
 		words_say(&w, "%s", reply->last_line[0] ? "; its last words: " : "");
 		words_quote(&w, reply->last_line[0] ? reply->last_line : NULL, sentence_max);
 	}
@@ -219,10 +225,12 @@ int mcp_list_result(enum mcp_version version, const char *id, const struct mcp_r
 static jv call_data(jv call, enum mcp_state state, const char *summary)
 {
 	static const char *const of_policy[] = {"effect", "tier", "tier_from", "rule", "reasons"};
-	static const char *const of_result[] = {"exit",	   "signal", "truncated",  "encoding",	  "artifacts", "findings", "findings_total",
-						"verdict", "plan",   "state_file", "record_head", "took_ms"};
+	static const char *const of_result[] = {"exit",	     "signal",	   "truncated",	     "encoding",
+						"artifacts", "findings",   "findings_total", "verdict",
+						"plan",	     "state_file", "record_head",    "took_ms"};
 	static const char *const outputs[] = {"stdout", "stderr"};
-	auto_jv inner = json_object(call, "call"), policy = json_object(call, "policy"), result = json_object(call, "result");
+	auto_jv inner = json_object(call, "call"), policy = json_object(call, "policy"),
+		result = json_object(call, "result");
 	auto_jv isolation = json_object(result, "isolation");
 	jv data = json_set_str(jv_object(), "state", mcp_report_state_name(state));
 	jv untrusted = jv_object();
@@ -232,8 +240,11 @@ static jv call_data(jv call, enum mcp_state state, const char *summary)
 		data = copy_member(data, of_policy[i], policy, of_policy[i]);
 	for (size_t i = 0; i < ARRAY_LEN(of_result); i++)
 		data = copy_member(data, of_result[i], result, of_result[i]);
-	for (size_t i = 0; i < ARRAY_LEN(outputs); i++)
-		untrusted = copy_member(untrusted, outputs[i], result, outputs[i]);
+	for (size_t i = 0; i < ARRAY_LEN(outputs); i++) {
+		auto_jv text = json_get(result, outputs[i]);
+		if (jv_get_kind(text) == JV_KIND_STRING && jv_string_length_bytes(jv_copy(text)) > 0)
+			untrusted = json_set(untrusted, outputs[i], jv_copy(text));
+	}
 	if (json_length(untrusted) > 0)
 		data = json_set(data, "untrusted", untrusted);
 	else
@@ -281,7 +292,8 @@ static int unknown_tool(const char *id, jv call, struct buf *out, struct sbx_err
 	return rpc_write_error(out, id, RPC_INVALID_PARAMS, buf_str(&w.text), data, err);
 }
 
-int mcp_call_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out, struct sbx_error *err)
+int mcp_call_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
+		    struct sbx_error *err)
 {
 	auto_jv call = jv_invalid();
 	const char *problem = parse_reply(reply, &call);

@@ -57,7 +57,8 @@ static int take_batch(struct server *s, jv messages)
 	int n = json_length(messages), result = 0;
 
 	if (s->session.version != MCP_2025_03_26 || n == 0 || n > batch_max)
-		return refuse(s, NULL, "Invalid Request: a batch that is empty, too long, or not allowed in this revision");
+		return refuse(s, NULL,
+			      "Invalid Request: a batch that is empty, too long, or not allowed in this revision");
 	struct rpc_batch *batch = rpc_batch_new(s->err);
 	if (batch == NULL)
 		return -1;
@@ -96,7 +97,8 @@ static int take_lines(struct server *s)
 		enum rpc_next next = rpc_next(&s->reader, &line, &len);
 		if (next == RPC_NONE)
 			return 0;
-		int failed = next == RPC_LINE ? take_line(s, line, len) : refuse(s, NULL, "Invalid Request: the line is too long");
+		int failed = next == RPC_LINE ? take_line(s, line, len)
+					      : refuse(s, NULL, "Invalid Request: the line is too long");
 		if (failed < 0)
 			return -1;
 	}
@@ -164,7 +166,8 @@ int mcp_serve(const struct mcp_serve *options, int in, int out, struct sbx_error
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	s->reader = (struct rpc_reader)RPC_READER_INIT(in);
 	s->writer = (struct rpc_writer)RPC_WRITER_INIT(out);
-	s->queue = (struct mcp_queue){.door = &options->door, .deadline_ms = options->deadline_ms, .writer = &s->writer};
+	s->queue =
+		(struct mcp_queue){.door = &options->door, .deadline_ms = options->deadline_ms, .writer = &s->writer};
 	s->end_at = -1;
 	s->now = clock_mono_ms();
 	s->err = err;

@@ -12,10 +12,10 @@
 #include "audit.h"
 #include "clock.h"
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "log.h"
 #include "spawn.h"
-#include "start.h"
+#include "process.h"
 
 static const char ended[] = "ended";
 static const char ended_briefly[] = "ended.brief";
@@ -147,9 +147,9 @@ struct helper {
 	struct child child;
 };
 
-static int start_helper_process(const struct mend *mend, struct helper *helper, const char *call, struct sbx_error *err)
+static int process_helper_process(const struct mend *mend, struct helper *helper, const char *call, struct sbx_error *err)
 {
-	auto_free char *path = start_helper(helper->name, err);
+	auto_free char *path = process_helper(helper->name, err);
 	const char *argv[] = {helper->name, "--config", mend->config, "--mend", call, NULL};
 	const struct spawn what = {.path = path, .argv = argv, .flags = SPAWN_GROUP};
 
@@ -181,7 +181,7 @@ static int run_helpers(const struct mend *mend, const char *call, const struct l
 	int result = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(helpers); i++)
-		if (helpers[i].wanted && start_helper_process(mend, &helpers[i], call, err) < 0) {
+		if (helpers[i].wanted && process_helper_process(mend, &helpers[i], call, err) < 0) {
 			helpers[i].wanted = 0;
 			result = -1;
 		}

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "digest.h"
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "spawn.h"
 #include "sshsig.h"
 

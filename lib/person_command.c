@@ -29,7 +29,7 @@ static int own_desk(const struct started *started, struct desk_line *line, struc
 	const struct passwd *who = getpwuid(getuid());
 	size_t n = 0;
 
-	line->program = start_helper("sbx-approve", err);
+	line->program = process_helper("sbx-approve", err);
 	if (line->program == NULL)
 		return -1;
 	if (who == NULL)

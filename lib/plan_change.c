@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 #include "plan_report.h"
 
 static const size_t text_max = 1 << 20; /* an address or a reason: a for_each key is the longest part of one */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 
 enum { ADDRESS_MAX = 1 << 20 }; /* bytes of an address with its modules: a for_each key is the longest part of one */
 

@@ -3,7 +3,7 @@
 #ifndef SBX_PLAN_MASK_H
 #define SBX_PLAN_MASK_H
 
-#include "limits.h"
+#include "limit.h"
 #include "plan_scan.h"
 #include "plan_survey.h"
 

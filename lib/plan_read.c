@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "plan_config.h"
 
 /* One value: a generated document or an encoded archive may be large, and nothing longer than this is looked at in one

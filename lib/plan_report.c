@@ -5,7 +5,7 @@
 
 #include "digest.h"
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 
 enum {
 	TEXT_MAX = 512, /* bytes of an address or reason that are shown; the longest real addresses have some 300 */

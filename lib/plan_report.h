@@ -3,7 +3,7 @@
 #ifndef SBX_PLAN_REPORT_H
 #define SBX_PLAN_REPORT_H
 
-#include "limits.h"
+#include "limit.h"
 #include "plan_change.h"
 #include "plan_survey.h"
 #include "plan_verdict.h"

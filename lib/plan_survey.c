@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limits.h"
+#include "limit.h"
 #include "plan_config.h"
 
 /* A managed object of planned_values or prior_state, until the whole of resource_changes is known. */

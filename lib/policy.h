@@ -35,8 +35,9 @@ void policy_clear(struct policy *policy);
 
 /* Read and check tool NAME: 1 and *TOOL (the caller's), 0 when there is no such file (any text is a fine NAME), -1. */
 int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_error *err);
-/* Read and check all of them, and compile every when: rule. */
-int policy_load_tools(struct policy *policy, struct sbx_error *err);
+/* Read and check all of them. POLICY_WITH_RULES also compiles every when: rule, which costs some 20 ms each: for a policy that was not tested yet. */
+enum policy_depth { POLICY_FILES, POLICY_WITH_RULES };
+int policy_load_tools(struct policy *policy, enum policy_depth depth, struct sbx_error *err);
 
 /* What a decision knows about the world; all borrowed. */
 struct policy_world {
@@ -85,6 +86,11 @@ int policy_explain(const struct policy_question *question, const struct policy_a
 /* {"tools":[…]}: name, title, description, tier, inputSchema (JSON Schema 2020-12), annotations; by name, without the
  * tools in SKIP (an object with their names as keys). All tools must be loaded. */
 jv policy_list(const struct policy *policy, const struct policy_world *world, jv skip);
+
+/* The same as text with a line feed, appended to OUT, for programs: made once for each state of policy and targets and kept in the state's cache, because a
+ * client waits for it at its start. Loads the tools when they are needed. */
+int policy_list_text(struct policy *policy, const struct state *state, const struct policy_world *world, jv skip, struct buf *out,
+		     struct sbx_error *err);
 
 /* Run every inline test of every tool; EACH gets one line's worth: PROBLEM is NULL for a test that passed. FAILED gets
  * an object with the names of tools that have a failing test. Loads the tools. */

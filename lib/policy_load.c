@@ -230,7 +230,7 @@ static int compile_rules(const struct policy_file *file, jv tool, struct sbx_err
 	return 0;
 }
 
-int policy_load_tools(struct policy *policy, struct sbx_error *err)
+int policy_load_tools(struct policy *policy, enum policy_depth depth, struct sbx_error *err)
 {
 	for (size_t i = 0; i < policy->file_count; i++) {
 		const struct policy_file *file = &policy->files[i];
@@ -248,7 +248,7 @@ int policy_load_tools(struct policy *policy, struct sbx_error *err)
 				 file->name);
 			return sbx_hint(err, "a tool's name is a lower-case letter, then letters, digits and _");
 		}
-		if (compile_rules(file, tool, err) < 0)
+		if (depth == POLICY_WITH_RULES && compile_rules(file, tool, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -139,7 +139,7 @@ int policy_run_tests(struct policy *policy,
 {
 	auto_jv names = jv_invalid(), bad = jv_object();
 
-	if (policy_load_tools(policy, err) < 0)
+	if (policy_load_tools(policy, POLICY_WITH_RULES, err) < 0)
 		return -1;
 	names = jv_keys(jv_copy(policy->tools));
 	for (int i = 0, n = json_length(names); i < n; i++) {

@@ -127,7 +127,8 @@ void rpc_classify(jv message, struct rpc_message *out)
 	if (!json_has(message, "method") && (json_has(message, "result") || json_has(message, "error")))
 		out->kind = RPC_RESPONSE;
 	else if (bad_id)
-		invalid(out, RPC_INVALID_REQUEST, "Invalid Request: id must be a short string or an integer within 2^53-1");
+		invalid(out, RPC_INVALID_REQUEST,
+			"Invalid Request: id must be a short string or an integer within 2^53-1");
 	else if (version == NULL || strcmp(version, "2.0") != 0)
 		invalid(out, RPC_INVALID_REQUEST, "Invalid Request: jsonrpc must be \"2.0\"");
 	else if (out->method == NULL)
@@ -225,7 +226,8 @@ static int open_response(struct buf *out, const char *id, struct sbx_error *err)
 
 int rpc_write_result(struct buf *out, const char *id, jv result, struct sbx_error *err)
 {
-	if (open_response(out, id, err) < 0 || buf_add_str(out, ",\"result\":", err) < 0 || json_write(result, out, err) < 0)
+	if (open_response(out, id, err) < 0 || buf_add_str(out, ",\"result\":", err) < 0 ||
+	    json_write(result, out, err) < 0)
 		return -1;
 	return buf_add_str(out, "}", err);
 }
@@ -255,7 +257,9 @@ int rpc_flush(struct rpc_writer *writer, struct sbx_error *err)
 		return 0;
 	ssize_t n = write(writer->fd, writer->pending.data + writer->sent, left < PIPE_BUF ? left : PIPE_BUF);
 	if (n < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot write to the client");
+		return errno == EAGAIN || errno == EINTR
+			       ? 0
+			       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot write to the client");
 	writer->sent += (size_t)n;
 	left = rpc_waiting(writer);
 	if (left == 0 && writer->pending.cap > full_mark / 16) {

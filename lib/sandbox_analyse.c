@@ -7,7 +7,7 @@
 
 #include "clock.h"
 #include "frame.h"
-#include "start.h"
+#include "process.h"
 
 static const size_t answer_max = (size_t)8 << 20; /* some ten thousand findings */
 
@@ -28,7 +28,7 @@ int analysis_running(const struct analysis *a)
 int analysis_start(struct analysis *a, struct sbx_error *err)
 {
 	int to_child[2] = {-1, -1}, from_child[2] = {-1, -1};
-	auto_free char *path = start_helper("sbx-plan", err);
+	auto_free char *path = process_helper("sbx-plan", err);
 	const char *const argv[] = {"sbx-plan", NULL};
 	int result = -1;
 

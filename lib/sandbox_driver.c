@@ -183,7 +183,7 @@ static char *find_driver(const char *name, struct sbx_error *err)
 		return NULL;
 	}
 	snprintf(helper, sizeof helper, "sbx-run-%s", name);
-	return start_helper(helper, err);
+	return process_helper(helper, err);
 }
 
 int driver_can(jv run, struct sbx_error *err)

@@ -3,8 +3,7 @@
 #ifndef SBX_START_H
 #define SBX_START_H
 
-#include "base.h"
-#include "error.h"
+#include "process.h"
 
 /* The account for which /etc/sbx/sbx.yaml is the only settings file; fixed when built (ACCOUNT=). */
 #ifndef SBX_ACCOUNT
@@ -25,17 +24,9 @@ struct started {
 #define START_REPLY 1u	/* move stdout aside */
 #define START_PERSON 2u /* keep the person's variables in .person */
 
-/* NAME is the program's. CONFIG_OPTION is what --config said, or NULL. KEEP lists the KEEP_COUNT descriptors that options named.
- * Starts the program again when the caller's environment holds LD_* or GLIBC_TUNABLES. Makes descriptors 0 to 2 exist, ignores SIGPIPE, resets the other signals and the mask, empties the environment and sets HOME,
- * LC_ALL, TZ and PATH, closes every other descriptor, sets umask 077, no core file, not dumpable. Fails only when /dev/null
- * cannot be opened or --config is given in the toolkit's account (77, "config_fixed"). */
+/* process_clean, and what is asked for by FLAGS. CONFIG_OPTION is what --config said, or NULL. Also fails when --config names another file in the toolkit's
+ * account (77, "config_fixed"). */
 int start(const char *name, const char *config_option, const int *keep, size_t keep_count, unsigned flags,
 	  struct started *out, struct sbx_error *err);
-
-/* Directory of the running program's file ("/usr/bin"), for finding helpers beside it; owned by the caller. */
-char *start_program_dir(struct sbx_error *err);
-
-/* Path of helper NAME: beside the program, else ../libexec/sbx/NAME; owned by the caller. Missing: "missing_helper" (78). */
-char *start_helper(const char *name, struct sbx_error *err);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "digest.h"
-#include "limits.h"
+#include "limit.h"
 #include "wire.h"
 
 enum {

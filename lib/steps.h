@@ -76,7 +76,7 @@ struct steps {
 };
 
 int steps_encode(const struct steps *steps, struct buf *out, struct sbx_error *err);
-/* Fills an empty STEPS, whose fields are then owned by it; limits of limits.h hold. */
+/* Fills an empty STEPS, whose fields are then owned by it; the limits of limit.h hold. */
 int steps_decode(const void *bytes, size_t len, struct steps *steps, struct sbx_error *err);
 void steps_clear(struct steps *steps);
 

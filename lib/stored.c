@@ -10,7 +10,7 @@
 #include "call.h"
 #include "clock.h"
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "mend.h"
 
 int stored_keep(int run_fd, const char *text, size_t len, struct sbx_error *err)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "tree_wire.h"
 #include "wire.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
-#include "limits.h"
+#include "limit.h"
 #include "tree.h"
 #include "tree_wire.h"
 

@@ -32,13 +32,14 @@ void words_say(struct words *w, const char *format, ...)
 	add(w, text, (size_t)len);
 }
 
-/* Characters that a reader does not see as what they are: controls, invisible joiners, line separators, bidirectional overrides and
- * isolates, byte order marks, and the tag block (text that only a model reads). */
+/* Characters that a reader does not see as what they are: controls, invisible joiners, line separators, bidirectional
+ * overrides and isolates, byte order marks, and the tag block (text that only a model reads). */
 static int is_hidden(uint32_t c)
 {
 	static const uint32_t ranges[][2] = {
-		{0x00, 0x1f},	    {0x7f, 0x9f},     {0x00ad, 0x00ad}, {0x061c, 0x061c},   {0x180e, 0x180e},   {0x200b, 0x200f},
-		{0x2028, 0x202e},   {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
+		{0x00, 0x1f},	  {0x7f, 0x9f},	    {0x00ad, 0x00ad},	{0x061c, 0x061c},
+		{0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},	{0x2060, 0x206f},
+		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)

@@ -1,5 +1,6 @@
-/* Text for a model to read, made of our own words and of what commands, plans and agents chose to say. Foreign text is shown so that it can
- * neither drive a terminal nor pass for ours: control, direction and line-breaking characters become visible escapes. */
+/* Text for a model to read, made of our own words and of what commands, plans and agents chose to say. Foreign text is
+ * shown so that it can neither drive a terminal nor pass for ours: control, direction and line-breaking characters
+ * become visible escapes. */
 #ifndef SBX_WORDS_H
 #define SBX_WORDS_H
 
@@ -9,12 +10,16 @@ struct words {
 	struct buf text;
 	struct sbx_error err; /* the first failure ("too_large", "no_memory"); everything after it is dropped */
 };
-#define WORDS_INIT(maximum) {.text = BUF_INIT(maximum)}
+#define WORDS_INIT(maximum)                                                                                            \
+	{                                                                                                              \
+		.text = BUF_INIT(maximum)                                                                              \
+	}
 
 /* Our own words. */
 void words_say(struct words *w, const char *format, ...) SBX_PRINTF(2, 3);
 
-/* Foreign text, newlines and tabs kept; the same in quotes, on one line, cut to MAX bytes with a mark. TEXT may be NULL: nothing. */
+/* Foreign text, newlines and tabs kept; the same in quotes, on one line, cut to MAX bytes with a mark. TEXT may be
+ * NULL: nothing. */
 void words_show(struct words *w, const char *text, size_t len);
 void words_quote(struct words *w, const char *text, size_t max);
 

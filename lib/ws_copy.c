@@ -12,7 +12,7 @@
 #include "clock.h"
 #include "io.h"
 #include "json.h"
-#include "limits.h"
+#include "limit.h"
 #include "ws_dir.h"
 
 /* Which directory the working copy of this call belongs to, for mending. */

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
-#include "limits.h"
+#include "limit.h"
 
 static const int lock_poll_ms = 20; /* flock has no descriptor to poll; short beside any Terraform run */
 static const size_t name_max = 64;

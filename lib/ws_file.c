@@ -8,7 +8,7 @@
 
 #include "io.h"
 #include "json_lex.h"
-#include "limits.h"
+#include "limit.h"
 
 /* One attribute of a resource: a generated document or an encoded archive may be large, a state of nothing else is not
  * one. */

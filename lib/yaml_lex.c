@@ -5,7 +5,7 @@
 #include <yaml.h>
 
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 
 /* Keys of one mapping are compared with each other, so their number is bounded; no policy comes near. */
 enum { KEYS_MAX = 2048 };

@@ -1,7 +1,7 @@
 /* A second walk over the text, following one path. */
 #include "yaml_path.h"
 
-#include "limits.h"
+#include "limit.h"
 #include "yaml_lex.h"
 
 struct walk {

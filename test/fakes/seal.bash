@@ -1,5 +1,5 @@
-# The seals of a call (sbx(7)) in shell, so that a test can hand a stage any call, and play a stage. Calls must be plain ASCII: then jq -cS writes the
-# canonical form.
+# The seals of a call (sbx(7)) in shell, so that a test can hand a stage any call, and play a stage. What is sealed must be written as it is sealed: keys in
+# order, no white space, plain ASCII. No jq here: its start would be most of a test's time.
 
 # wire TEXT: a four-byte length and the text.
 wire() {
@@ -9,23 +9,41 @@ wire() {
 	printf '%s' "$1"
 }
 
-# seal_call STATE_DIR STAGE MEMBERS: the call on stdin with one more seal, over its MEMBERS (a JSON array of names).
-seal_call() {
-	local call key id previous time covered mac
-	call=$(cat)
-	key=$(od -An -v -tx1 "$1/seal.key" | tr -d ' \n')
-	id=$(jq -r .call.id <<<"$call")
-	previous=$(jq -r '.seals[-1].mac // ""' <<<"$call")
-	time=$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)
-	covered=$(jq -cS "with_entries(select(.key as \$k | $3 | index(\$k)))" <<<"$call")
+# make_seal STATE_DIR STAGE CALL_ID PREVIOUS_MAC COVERED: sets $seal, the object for "seals", and $mac.
+make_seal() {
+	local key time
+	key=$(od -An -v -tx1 "$1/seal.key")
+	time=$(TZ=UTC printf '%(%Y-%m-%dT%H:%M:%S)T' -1).${EPOCHREALTIME#*.}Z
 	mac=$({
 		wire sbx-seal/1
-		wire "$(cat "$1/installation")"
+		wire "$(<"$1/installation")"
 		wire "$2"
-		wire "$id"
+		wire "$3"
 		wire "$time"
-		wire "$previous"
-		wire "$covered"
-	} | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -r | cut -c1-64)
-	jq -cS --arg s "$2" --arg t "$time" --arg m "$mac" '.seals += [{stage: $s, time: $t, mac: $m}]' <<<"$call"
+		wire "$4"
+		wire "$5"
+	} | openssl dgst -sha256 -mac HMAC -macopt "hexkey:${key//[[:space:]]/}" -r)
+	mac=${mac%% *}
+	seal="{\"mac\":\"$mac\",\"stage\":\"$2\",\"time\":\"$time\"}"
+}
+
+# sealed_call STATE_DIR BODY [APPROVAL]: the call as sbx-approve would give it. BODY is the object of what sbx-policy wrote.
+sealed_call() {
+	local id seal mac first
+	[[ $2 =~ \"call\":\{\"id\":\"([0-9a-f]{32})\" ]]
+	id=${BASH_REMATCH[1]}
+	make_seal "$1" policy "$id" "" "$2"
+	first=$seal
+	make_seal "$1" approve "$id" "$mac" "{${3:+\"approval\":$3}}"
+	printf '%s%s,"seals":[%s,%s]}\n' "${2%\}}" "${3:+,\"approval\":$3}" "$first" "$seal"
+}
+
+# next_seal STATE_DIR CALL STAGE MEMBER: CALL, as a program of ours wrote it, with MEMBER ("name":value) added and sealed.
+next_seal() {
+	local id previous seal mac
+	[[ $2 =~ \"call\":\{\"id\":\"([0-9a-f]{32})\" ]]
+	id=${BASH_REMATCH[1]}
+	previous=${2##*\"mac\":\"}
+	make_seal "$1" "$3" "$id" "${previous:0:64}" "{$4}"
+	printf '{%s,%s,%s]}\n' "$4" "${2:1:${#2}-3}" "$seal"
 }

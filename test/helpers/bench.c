@@ -5,6 +5,8 @@
  *   bench rpc NAME ROUNDS LIMIT LINE COMMAND-A ARGS... -- COMMAND-B ARGS...
  *       the same, from the start to the first whole line that answers LINE; and how long A takes from the end of its stdin to its own end, and its
  *       resident memory after the answer
+ *
+ * Words N<FILE before a command open FILE, for reading and writing where it is a FIFO, as descriptor N.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,12 +44,25 @@ static void die(const char *what)
 	exit(2);
 }
 
+/* The words N<FILE of ARGV; returns where the command begins. */
+static char **open_files(char **argv, posix_spawn_file_actions_t *actions)
+{
+	for (; strchr(argv[0], '<') != NULL; argv++) {
+		const char *file = strchr(argv[0], '<') + 1;
+		struct stat st;
+		int is_fifo = stat(file, &st) == 0 && S_ISFIFO(st.st_mode);
+		posix_spawn_file_actions_addopen(actions, (int)strtol(argv[0], NULL, 10), file, is_fifo ? O_RDWR : O_RDONLY, 0);
+	}
+	return argv;
+}
+
 static pid_t launch(char **argv, int in, int out)
 {
 	posix_spawn_file_actions_t actions;
 	pid_t pid;
 
 	posix_spawn_file_actions_init(&actions);
+	argv = open_files(argv, &actions);
 	if (in >= 0)
 		posix_spawn_file_actions_adddup2(&actions, in, 0);
 	else

@@ -14,7 +14,7 @@
 #include "frame.h"
 #include "io.h"
 #include "json_out.h"
-#include "limits.h"
+#include "limit.h"
 #include "steps.h"
 #include "tree.h"
 

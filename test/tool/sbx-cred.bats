@@ -43,25 +43,29 @@ teardown() {
 
 # credentials FAULT...: the policy's list, one for each fault ("": the jwt provider).
 credentials() {
-	local fault
+	local fault list=
 	for fault; do
-		jq -n --arg f "$fault" '{scope: "test-read", as: "token", env: "TOKEN_FILE", provider: (if $f == "" then "jwt" else "fault" end),
-			settings: {audience: "https://api.test", permissions: ["pods:read"], fault: $f}, target: null, lifetime_s: 600}'
-	done | jq -cs .
+		list+=${list:+,}
+		list+='{"as":"token","env":"TOKEN_FILE","lifetime_s":600,"provider":"'$([ -z "$fault" ] && echo jwt || echo fault)'","scope":"test-read",'
+		list+='"settings":{"audience":"https://api.test","fault":"'$fault'","permissions":["pods:read"]},"target":null}'
+	done
+	printf '[%s]' "$list"
 }
 
-# make_call [CREDENTIALS [EFFECT [PRINCIPAL]]]: $CALL is its id, $T/call.json the call as sbx-approve would give it.
+# new_call: $CALL is the id of a call whose directory is there.
+new_call() {
+	CALL=$(od -An -v -tx1 -N16 /dev/urandom)
+	CALL=${CALL//[[:space:]]/}
+	mkdir -p -m 700 "$T/var/runs/$CALL"
+}
+
+# make_call [CREDENTIALS [EFFECT [PRINCIPAL [APPROVAL]]]]: $T/call.json is a new call as sbx-approve would give it. CREDENTIALS must be written as sealed.
 make_call() {
 	local approval='{"state":"none"}'
-	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
-	[ "${2:-allow}" = allow ] || approval='{"state":"claimed","id":"0123456789abcdef0123456789abcdef","signers":["anna"]}'
-	mkdir -p -m 700 "$T/var/runs/$CALL"
-	jq -nc --arg id "$CALL" --argjson c "${1:-[]}" --arg e "${2:-allow}" --arg p "${3:-agent}" \
-		'{sbx: 1, call: {id: $id, tool: "t", params: {}, principal: {name: $p, uid: 0, via: "uid"}, time: "2026-01-01T00:00:00Z"},
-		  policy: {effect: $e, tier: "low", credentials: $c, run: {limits: {deadline_ms: 20000, grace_ms: 1000}}}}' |
-		seal_call "$T/var" policy '["sbx","call","policy"]' |
-		jq -c --argjson a "$approval" '.approval = $a' |
-		seal_call "$T/var" approve '["approval"]' >"$T/call.json"
+	[ "${2:-allow}" = allow ] || approval='{"id":"0123456789abcdef0123456789abcdef","signers":["anna"],"state":"claimed"}'
+	new_call
+	sealed_call "$T/var" '{"call":{"id":"'$CALL'","params":{},"principal":{"name":"'"${3:-agent}"'","uid":0,"via":"uid"},"time":"2026-01-01T00:00:00Z","tool":"t"},"policy":{"credentials":'"${1:-[]}"',"effect":"'"${2:-allow}"'","run":{"limits":{"deadline_ms":20000,"grace_ms":1000}},"tier":"low"},"sbx":1}' \
+		"${4:-$approval}" >"$T/call.json"
 }
 
 cred() {
@@ -172,7 +176,7 @@ refute_run() {
 }
 
 @test "a kubeconfig has server, CA and token of the call's target" {
-	make_call "$(credentials '' | jq -c '.[0] += {as: "kubeconfig", target: "prod"}')"
+	make_call "$(credentials '' | jq -cS '.[0] += {as: "kubeconfig", target: "prod"}')"
 	cred 0 sbx-run
 	tail -c +9 "$RUN/credentials" >"$T/kubeconfig"
 	grep -qxF '    server: "https://k.example:6443"' "$T/kubeconfig"
@@ -186,11 +190,9 @@ refute_run() {
 		'bad_credentials .[0].as = "password"' 'bad_credentials del(.[0].as)' 'bad_credentials del(.[0].scope)' 'bad_credentials .[0].lifetime_s = "600"' \
 		'bad_credentials .[0].lifetime_s = 90000' 'bad_credentials .[0].provider = "../jwt"' 'bad_credentials .[0].provider = ""' 'missing_helper .[0].provider = "absent"' \
 		'no_provider .[0].provider = "none"' 'bad_credentials [range(9) as $i | .[0]]' 'bad_credentials {}'; do
-		make_call "$(credentials ok | jq -c "${change#* }")"
+		make_call "$(credentials ok | jq -cS "${change#* }")"
 		cred 78 sbx-run
-		assert_call "${change%% *}"
-		assert_json .error.stage cred
-		assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
+		assert_json '[.error.stage, .error.code, .seals[].stage] | join(" ")' "cred ${change%% *} policy approve cred"
 	done
 	[ ! -e "$TAP/calls" ]
 	refute_run
@@ -198,17 +200,17 @@ refute_run() {
 }
 
 @test "the provider left out is the setting" {
-	make_call "$(credentials '' | jq -c 'del(.[0].provider)')"
+	make_call "$(credentials '' | jq -cS 'del(.[0].provider)')"
 	cred 0 sbx-run
 	assert_json '.credential[0].provider' jwt
 	echo 'provider: none' >>"$T/sbx.yaml"
-	make_call "$(credentials '' | jq -c 'del(.[0].provider)')"
+	make_call "$(credentials '' | jq -cS 'del(.[0].provider)')"
 	cred 78 sbx-run
 	assert_call no_provider
 }
 
 @test "the provider is told scope, settings, its own settings, target, call, lease, principal and lifetime" {
-	make_call "$(credentials ok | jq -c '.[0].target = "prod"')"
+	make_call "$(credentials ok | jq -cS '.[0].target = "prod"')"
 	cred 0 sbx-run
 	output=$(cat "$TAP/request.mint")
 	assert_json '[.scope, .settings.permissions[0], .config.tap, .target.name, .target.server, .principal, .lifetime_s, .jti] | map(tostring) | join(" ")' \
@@ -269,10 +271,9 @@ refute_canary() {
 		rm -f "$TAP"/*
 		make_call "$(credentials "$1")" approve
 		cred "$2" sbx-run
-		assert_call "$3"
-		assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
-		assert_json '[.error.stage, .revocation[0].state, (.credential | length)] | map(tostring) | join(" ")' "cred revoked 1"
-		assert_equal "$(jq -r --arg c "$CALL" 'select(.request_id == $c) | .event' "$T/var/audit.jsonl" | paste -sd' ')" \
+		assert_json '[.error.stage, .error.code, .revocation[0].state, (.credential | length), .seals[].stage] | map(tostring) | join(" ")' \
+			"cred $3 revoked 1 policy approve cred"
+		assert_equal "$(grep -F "$CALL" "$T/var/audit.jsonl" | grep -o '"event":"[a-z.]*"' | cut -d'"' -f4 | paste -sd' ')" \
 			"credential.requested credential.$([ "$1" = quoted-secret ] && echo issued || echo failed) credential.revoked"
 		refute_contains "$output$stderr" hunter2
 		if [ -e "$TAP/token" ]; then
@@ -280,7 +281,7 @@ refute_canary() {
 			refute_contains "$output$stderr" "$(sed 's/.*\.//' "$TAP/token")"
 		fi
 		# The approval that it had claimed can be used again.
-		assert_equal "$(jq -r '.call + " " + .approval' "$T/var/runs/$CALL/refused")" "$CALL 0123456789abcdef0123456789abcdef"
+		assert_contains "$(cat "$T/var/runs/$CALL/refused")" '"approval":"0123456789abcdef0123456789abcdef","call":"'"$CALL"
 		refute_leases
 		refute_run
 	done
@@ -296,6 +297,10 @@ refute_canary() {
 	assert_equal "$(events)" "credential.requested credential.failed credential.revoked"
 	assert_equal "$(jq -r 'select(.event == "credential.failed") | .code' "$T/var/audit.jsonl")" role_denied
 	assert_json .error.hint "ask its owner"
+	make_call "$(credentials '' | jq -cS 'del(.[0].settings.audience)')"
+	cred 78 sbx-run
+	assert_call no_audience
+	assert_json '.error.hint | contains("policy.yaml")' true
 }
 
 @test "a provider that hangs is killed at its deadline, and what it minted is revoked" {
@@ -396,13 +401,12 @@ refute_canary() {
 	local mode
 	make_call
 	cred 0 sbx-run
-	printf '%s' "$(cat "$RUN/call")" >"$RUN/other"
+	cp "$RUN/call" "$RUN/other"
 	for mode in unread die nothing garbage cut two unsealed bare changed forged other large; do
 		make_call "$(credentials ok)" approve
 		cred 3 sbx-run $mode
-		assert_call run_died
-		assert_json '[.error.stage, .error.class, .revocation[0].state, has("result")] | map(tostring) | join(" ")' "run 3 revoked false"
-		assert_json '[.seals[].stage] | join(" ")' "policy approve cred revoke"
+		assert_json '[.error.stage, .error.code, .error.class, .revocation[0].state, has("result"), .seals[].stage] | map(tostring) | join(" ")' \
+			"run run_died 3 revoked false policy approve cred revoke"
 		refute_active "$TAP/token"
 		refute_leases
 		# What it did is not known: its approval stays spent.
@@ -593,15 +597,18 @@ refute_canary() {
 }
 
 @test "a call whose approval is not claimed gets no credential" {
-	local change
-	for change in '.policy.effect = "approve"' '.policy.effect = "deny"' 'del(.policy.effect)'; do
-		make_call "$(credentials ok)"
-		jq -c "del(.seals, .approval) | $change" "$T/call.json" | seal_call "$T/var" policy '["sbx","call","policy"]' |
-			jq -c '.approval = {state: "none"}' | seal_call "$T/var" approve '["approval"]' >"$T/changed"
-		mv "$T/changed" "$T/call.json"
+	local effect
+	for effect in approve deny none; do
+		make_call "$(credentials ok)" $effect agent '{"state":"none"}'
 		cred 77 sbx-run
 		assert_call not_approved
 	done
+	make_call "$(credentials ok)" approve agent '{"id":"0123456789abcdef0123456789abcdef","state":"waiting"}'
+	cred 77 sbx-run
+	assert_call not_approved
+	make_call "$(credentials ok)" allow agent '{"state":"claimed"}'
+	cred 77 sbx-run
+	assert_call not_approved
 	[ ! -e "$TAP/calls" ]
 	refute_run
 }
@@ -617,6 +624,7 @@ refute_canary() {
 			exec sleep 60
 		) &
 		started+=($!)
+		disown $!
 	done
 	for i in 1 2 3 4; do
 		wait_until 10 not_lockable "$T/var/slots/agent/$i"
@@ -649,10 +657,8 @@ not_lockable() {
 # ---- the pipe ----
 
 @test "a call with an error is passed on with one more seal, and nothing starts" {
-	make_call "$(credentials ok)"
-	jq -c 'del(.seals, .approval) | .error = {stage: "policy", class: 77, code: "denied", message: "no"} | .policy.effect = "deny"' "$T/call.json" |
-		seal_call "$T/var" policy '["sbx","call","policy","error"]' | seal_call "$T/var" approve '["none"]' >"$T/changed"
-	mv "$T/changed" "$T/call.json"
+	new_call
+	sealed_call "$T/var" '{"call":{"id":"'$CALL'","tool":"t"},"error":{"class":77,"code":"denied","message":"no","stage":"policy"},"policy":{"credentials":'"$(credentials ok)"',"effect":"deny"},"sbx":1}' >"$T/call.json"
 	cred 77 sbx-run
 	assert_call denied
 	assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
@@ -722,7 +728,7 @@ not_lockable() {
 # ---- --explain, --mend, options ----
 
 @test "--explain says what the scopes become, and starts nothing" {
-	make_call "$(credentials ok | jq -c '.[0] += {as: "kubeconfig", target: "prod"}')"
+	make_call "$(credentials ok | jq -cS '.[0] += {as: "kubeconfig", target: "prod"}')"
 	cred 0 --explain
 	assert_contains "$output" 'scope      "test-read"'
 	assert_contains "$output" 'provider   "fault"'
@@ -734,7 +740,7 @@ not_lockable() {
 	make_call
 	cred 0 --explain
 	assert_equal "$output" "no credential"
-	make_call "$(credentials ok | jq -c '.[0].provider = "absent"')"
+	make_call "$(credentials ok | jq -cS '.[0].provider = "absent"')"
 	cred 78 --explain
 	assert_contains "$stderr" missing_helper
 	echo '{' >"$T/call.json"
@@ -791,7 +797,7 @@ not_lockable() {
 		[ "$1" != issue ] || printf 'vendor-token-%s' "${3#sbx-}"
 	EOT
 	chmod +x "$I/vendor" "$I/libexec/sbx/sbx-cred-vendor"
-	make_call "$(credentials '' | jq -c '.[0].provider = "vendor"')"
+	make_call "$(credentials '' | jq -cS '.[0].provider = "vendor"')"
 	cred 0 sbx-run
 	local lease
 	lease=$(jq -r '.credential[0].lease' <<<"$output")

@@ -527,14 +527,44 @@ ends() {
 	assert_equal "$status" 0
 }
 
-@test "the real door: tools, a call that the policy does not know" {
+@test "the real door: list, run, deny, ask for a person" {
 	[ -x "$SBX_BIN/sbx-audit" ] || skip "the rest of the toolkit is not built"
 	fresh_state
-	serve --config "$SBX_CONFIG"
+	serve --config "$SBX_CONFIG" --wait 0s
 	legacy
 	ask '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
 	assert_json '.result.tools | length > 0' true
 	assert_json '[.result.tools[] | select(.inputSchema.type != "object")] | length' 0
 	ask '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"no_such_tool","arguments":{}}}'
 	assert_json .error.code -32602
+	ask '{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"true","arguments":{}}}'
+	assert_json '[.result.isError, .result.structuredContent.state, .result.structuredContent.isolation] | map(tostring) | join(" ")' 'null completed local'
+	ask '{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"true","arguments":{"x":1}}}'
+	assert_json '[.result.isError, .result.structuredContent.state] | map(tostring) | join(" ")' 'true denied'
+	ask '{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"apply_true","arguments":{}}}'
+	assert_json .result.structuredContent.state approval_required
+	assert_contains "$(printf '%s' "$output" | jq -r '.result.content[0].text')" "sbx-approve sign $(printf '%s' "$output" | jq -r .result.structuredContent.approval.id)"
+}
+
+@test "the real door: a client that cancels, goes or is killed leaves a cancelled call on the record" {
+	[ -x "$SBX_BIN/sbx-audit" ] || skip "the rest of the toolkit is not built"
+	fresh_state
+	local how
+	for how in cancel eof kill; do
+		serve --config "$SBX_CONFIG"
+		legacy
+		put '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"sleep","arguments":{},"_meta":{"progressToken":1}}}'
+		until [[ ${output:-} == *"step 1"* ]]; do get; done
+		output=
+		case $how in
+		cancel) put '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}' ;;
+		eof) bye ;;
+		kill) kill -9 "$PID" ;;
+		esac
+		recorded_cancelled() { "$SBX_BIN/sbx-audit" --config "$SBX_CONFIG" show --json | tail -n 1 | jq -e '.event == "tool.result" and .state == "cancelled"'; }
+		wait_until 10 recorded_cancelled
+		[ "$how" != cancel ] || silent
+		[ "$how" = eof ] || bye
+	done
+	assert_equal "$("$SBX_BIN/sbx-audit" --config "$SBX_CONFIG" show --json | jq -s '[.[] | select(.event == "tool.result")] | length')" 3
 }

@@ -55,7 +55,8 @@ static void open_session(struct mcp_session *session, const char *version)
 
 	*session = (struct mcp_session){.version = MCP_NONE};
 	snprintf(text, sizeof text,
-		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\",\"capabilities\":{},"
+		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\","
+		 "\"capabilities\":{},"
 		 "\"clientInfo\":{\"name\":\"unit\",\"version\":\"3\"}}}",
 		 version);
 	decide(session, text, MCP_ALONE, &step);
@@ -66,8 +67,9 @@ static void versions(void)
 	static const struct {
 		const char *asked, *got;
 	} cases[] = {
-		{"2024-11-05", "2024-11-05"}, {"2025-03-26", "2025-03-26"}, {"2025-06-18", "2025-06-18"}, {"2025-11-25", "2025-11-25"},
-		{"2026-07-28", "2025-11-25"}, {"2024-10-07", "2025-11-25"}, {"", "2025-11-25"},
+		{"2024-11-05", "2024-11-05"}, {"2025-03-26", "2025-03-26"}, {"2025-06-18", "2025-06-18"},
+		{"2025-11-25", "2025-11-25"}, {"2026-07-28", "2025-11-25"}, {"2024-10-07", "2025-11-25"},
+		{"", "2025-11-25"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -75,7 +77,9 @@ static void versions(void)
 		auto_mcp_step step = {.verb = MCP_SILENT};
 		char text[256];
 		snprintf(text, sizeof text,
-			 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%s\"}}", cases[i].asked);
+			 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%"
+			 "s\"}}",
+			 cases[i].asked);
 		CHECK(decide(&session, text, MCP_ALONE, &step) == MCP_ANSWER);
 		auto_jv result = result_of(&step);
 		CHECK_STR(json_str(result, "protocolVersion"), cases[i].got);
@@ -130,18 +134,22 @@ static void modern(void)
 		{"logging/setLevel", META ",\"level\":\"info\"", MCP_ANSWER, -32601},
 		{"resources/list", META, MCP_ANSWER, -32601},
 		{"subscriptions/listen", META, MCP_ANSWER, -32601},
-		{"tools/list", "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}", MCP_ANSWER, -32602},
+		{"tools/list", "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\"}", MCP_ANSWER,
+		 -32602},
 		{"tools/list",
-		 "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/clientCapabilities\":1}",
+		 "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2026-07-28\",\"io.modelcontextprotocol/"
+		 "clientCapabilities\":1}",
 		 MCP_ANSWER, -32602},
 		{"tools/list",
-		 "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":7,\"io.modelcontextprotocol/clientCapabilities\":{}}", MCP_ANSWER,
-		 -32602},
+		 "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":7,\"io.modelcontextprotocol/"
+		 "clientCapabilities\":{}}",
+		 MCP_ANSWER, -32602},
 		{"tools/list",
 		 "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"1900-01-01\",\"io.modelcontextprotocol/"
 		 "clientCapabilities\":{}}",
 		 MCP_ANSWER, -32022},
-		{"tools/list", "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2025-11-25\"}", MCP_ANSWER, -32022},
+		{"tools/list", "\"_meta\":{\"io.modelcontextprotocol/protocolVersion\":\"2025-11-25\"}", MCP_ANSWER,
+		 -32022},
 		{"tools/list", "\"_meta\":7", MCP_ANSWER, -32602},
 	};
 
@@ -152,8 +160,8 @@ static void modern(void)
 			char text[1024];
 			if (round == 1)
 				open_session(&session, "2025-11-25");
-			snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s}}", cases[i].method,
-				 cases[i].params);
+			snprintf(text, sizeof text, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"%s\",\"params\":{%s}}",
+				 cases[i].method, cases[i].params);
 			printf("# %s\n", text);
 			CHECK(decide(&session, text, MCP_ALONE, &step) == cases[i].verb);
 			CHECK(code_of(&step) == cases[i].code);
@@ -166,8 +174,10 @@ static void modern_results(void)
 	struct mcp_session session = {.version = MCP_NONE};
 	auto_mcp_step step = {.verb = MCP_SILENT};
 
-	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}", MCP_ALONE, &step);
-	auto_jv result = result_of(&step), versions = json_array(result, "supportedVersions"), first = json_at(versions, 0);
+	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}",
+	       MCP_ALONE, &step);
+	auto_jv result = result_of(&step), versions = json_array(result, "supportedVersions"),
+		first = json_at(versions, 0);
 	auto_jv meta = json_object(result, "_meta"), info = json_object(meta, "io.modelcontextprotocol/serverInfo");
 	int64_t ttl = -1;
 
@@ -183,7 +193,8 @@ static void modern_results(void)
 	       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"_meta\":{\"io.modelcontextprotocol/"
 	       "protocolVersion\":\"1900-01-01\",\"io.modelcontextprotocol/clientCapabilities\":{}}}}",
 	       MCP_ALONE, &step);
-	CHECK(strstr(buf_str(&step.text), "\"data\":{\"requested\":\"1900-01-01\",\"supported\":[\"2026-07-28\"]}") != NULL);
+	CHECK(strstr(buf_str(&step.text), "\"data\":{\"requested\":\"1900-01-01\",\"supported\":[\"2026-07-28\"]}") !=
+	      NULL);
 }
 
 static void legacy(void)
@@ -192,32 +203,43 @@ static void legacy(void)
 	auto_mcp_step step = {.verb = MCP_SILENT};
 
 	open_session(&session, "2025-03-26");
-	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", MCP_IN_BATCH, &step) == MCP_LIST);
+	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", MCP_IN_BATCH, &step) ==
+	      MCP_LIST);
 	CHECK(step.version == MCP_2025_03_26);
-	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}", MCP_IN_BATCH, &step) == MCP_ANSWER);
+	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{}}", MCP_IN_BATCH,
+		     &step) == MCP_ANSWER);
 	CHECK(code_of(&step) == -32600);
 	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", MCP_ALONE, &step);
 	CHECK(code_of(&step) == -32601);
 	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"resources/list\"}", MCP_ALONE, &step);
 	CHECK(code_of(&step) == -32601);
-	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}}", MCP_ALONE, &step);
+	decide(&session,
+	       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"logging/setLevel\",\"params\":{\"level\":\"info\"}}",
+	       MCP_ALONE, &step);
 	CHECK(code_of(&step) == -32601);
 	CHECK(decide(&session,
-		     "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"b\":1.0,\"a\":"
+		     "{\"jsonrpc\":\"2.0\",\"id\":\"i\",\"method\":\"tools/"
+		     "call\",\"params\":{\"name\":\"t\",\"arguments\":{\"b\":1.0,\"a\":"
 		     "\"x\"},\"_meta\":{\"progressToken\":\"tok\"}}}",
 		     MCP_ALONE, &step) == MCP_CALL);
 	CHECK_STR(buf_str(&step.text), "{\"client\":\"unit 3\",\"params\":{\"a\":\"x\",\"b\":1},\"tool\":\"t\"}");
 	CHECK_STR(step.token, "\"tok\"");
 	CHECK_STR(step.tool, "t");
-	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":0.5}}}", MCP_ALONE,
-	       &step);
-	CHECK(step.verb == MCP_ANSWER && code_of(&step) == 0 && strstr(buf_str(&step.text), "\"isError\":true") != NULL);
-	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"i\"}}", MCP_ALONE,
-		     &step) == MCP_CANCEL);
+	decide(&session,
+	       "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+	       "call\",\"params\":{\"name\":\"t\",\"arguments\":{\"a\":0.5}}}",
+	       MCP_ALONE, &step);
+	CHECK(step.verb == MCP_ANSWER && code_of(&step) == 0 &&
+	      strstr(buf_str(&step.text), "\"isError\":true") != NULL);
+	CHECK(decide(&session,
+		     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":\"i\"}}",
+		     MCP_ALONE, &step) == MCP_CANCEL);
 	CHECK_STR(step.id, "\"i\"");
-	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}", MCP_ALONE,
-		     &step) == MCP_SILENT);
-	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", MCP_ALONE, &step) == MCP_SILENT);
+	CHECK(decide(&session,
+		     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":null}}",
+		     MCP_ALONE, &step) == MCP_SILENT);
+	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\"}", MCP_ALONE, &step) ==
+	      MCP_SILENT);
 }
 
 static void client_names(void)
@@ -229,7 +251,9 @@ static void client_names(void)
 	for (size_t i = 0; i < 300; i++)
 		memcpy(name + 3 * i, "\xe2\x82\xac", 4);
 	snprintf(text, sizeof text,
-		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"clientInfo\":{\"name\":\"%s\",\"version\":\"1\"}}}", name);
+		 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"clientInfo\":{\"name\":\"%s\","
+		 "\"version\":\"1\"}}}",
+		 name);
 	decide(&session, text, MCP_ALONE, &step);
 	CHECK(strlen(session.client) <= MCP_CLIENT_MAX);
 	CHECK(strncmp(session.client, name, 180) == 0);
@@ -242,18 +266,21 @@ static void progress(void)
 	auto_buf out = BUF_INIT(1024);
 
 	CHECK(mcp_write_progress(MCP_2025_11_25, "\"t\"", 3, "a\x1b[31m\xff", &out, &err) == 0);
-	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"t\",\"progress\":3,"
+	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+				 "progress\",\"params\":{\"progressToken\":\"t\",\"progress\":3,"
 				 "\"message\":\"a\\\\x1b[31m\\\\xff\"}}");
 	buf_reset(&out);
 	CHECK(mcp_write_progress(MCP_2024_11_05, "4", 1, "a", &out, &err) == 0);
-	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":4,\"progress\":1}}");
+	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
+				 "progress\",\"params\":{\"progressToken\":4,\"progress\":1}}");
 }
 
 /* ---- the door's words */
 
 static struct mcp_reply reply_of(const char *text, int status)
 {
-	return (struct mcp_reply){.tool = "t", .text = text, .len = strlen(text), .status = status, .last_line = "", .fence = "fence"};
+	return (struct mcp_reply){
+		.tool = "t", .text = text, .len = strlen(text), .status = status, .last_line = "", .fence = "fence"};
 }
 
 static jv call_result(enum mcp_version version, const char *text, int status)
@@ -292,30 +319,43 @@ static void expect_call(const char *object, int status, int is_error, const char
 
 static void outcomes(void)
 {
-	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0}}", 0, 0, "completed", "\"t\" completed, exit 0.");
-	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0}}", 74, 1, "completed", "ended with status 74");
-	expect_call("{\"sbx\":1,\"result\":{\"state\":\"failed\",\"exit\":2,\"stderr\":\"no\"}}", 1, 1, "failed", "exit 2");
+	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0}}", 0, 0, "completed",
+		    "\"t\" completed, exit 0.");
+	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0}}", 74, 1, "completed",
+		    "ended with status 74");
+	expect_call("{\"sbx\":1,\"result\":{\"state\":\"failed\",\"exit\":2,\"stderr\":\"no\"}}", 1, 1, "failed",
+		    "exit 2");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"timeout\",\"signal\":9}}", 1, 1, "timeout", "signal 9");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"cancelled\"}}", 1, 1, "cancelled", "cancelled");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"refused\"}}", 1, 1, "refused", "nothing ran");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"unknown\"}}", 3, 1, "unknown", "look before you repeat");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"nonsense\"}}", 0, 1, "unknown", "look before you repeat");
 	expect_call("{\"sbx\":1}", 0, 1, "unknown", "unknown outcome");
-	expect_call("{\"sbx\":1,\"error\":{\"stage\":\"run\",\"class\":3,\"code\":\"run_died\",\"message\":\"m\"}}", 3, 1, "unknown", "run_died");
-	expect_call("{\"sbx\":1,\"error\":{\"stage\":\"cred\",\"class\":69,\"code\":\"too_many_calls\",\"message\":\"m\",\"hint\":\"wait\"}}", 69, 1,
-		    "not_run", "What to do: wait");
-	expect_call("{\"sbx\":1,\"policy\":{\"effect\":\"deny\",\"tier\":\"high\",\"rule\":\"tool:t\",\"reasons\":[\"one\",\"two\"]},\"error\":{"
-		    "\"stage\":\"policy\",\"class\":77,\"code\":\"bad_parameter\",\"message\":\"dir is outside\",\"hint\":\"give envs/*\"}}",
+	expect_call("{\"sbx\":1,\"error\":{\"stage\":\"run\",\"class\":3,\"code\":\"run_died\",\"message\":\"m\"}}", 3,
+		    1, "unknown", "run_died");
+	expect_call("{\"sbx\":1,\"error\":{\"stage\":\"cred\",\"class\":69,\"code\":\"too_many_calls\",\"message\":"
+		    "\"m\",\"hint\":\"wait\"}}",
+		    69, 1, "not_run", "What to do: wait");
+	expect_call("{\"sbx\":1,\"policy\":{\"effect\":\"deny\",\"tier\":\"high\",\"rule\":\"tool:t\",\"reasons\":["
+		    "\"one\",\"give envs/*\",\"two\"]},\"error\":{"
+		    "\"stage\":\"policy\",\"class\":77,\"code\":\"bad_parameter\",\"message\":\"dir is "
+		    "outside\",\"hint\":\"give envs/*\"}}",
 		    77, 1, "denied",
-		    "\"t\" was not run: denied.\nReason: dir is outside (bad_parameter, stage policy)\nWhat to do: give envs/*\n"
+		    "\"t\" was not run: denied.\nReason: dir is outside (bad_parameter, stage policy)\nWhat to do: "
+		    "give envs/*\n"
 		    "Rule: tool:t; tier high\nWhy: one\n     two\n");
-	expect_call("{\"sbx\":1,\"approval\":{\"id\":\"abc\",\"state\":\"waiting\"},\"error\":{\"stage\":\"approve\",\"class\":75,\"code\":"
+	expect_call("{\"sbx\":1,\"approval\":{\"id\":\"abc\",\"state\":\"waiting\"},\"error\":{\"stage\":\"approve\","
+		    "\"class\":75,\"code\":"
 		    "\"approval_required\",\"message\":\"m\"}}",
 		    75, 1, "approval_required",
-		    "Approval abc is waiting. A person types: sbx-approve sign abc\nTell the person. Do not retry before it is approved");
-	expect_call("{\"sbx\":1,\"approval\":{\"id\":\"abc\",\"state\":\"waiting\"},\"error\":{\"stage\":\"approve\",\"class\":75,\"code\":"
-		    "\"approval_required\",\"message\":\"m\",\"hint\":\"a person types: sbx-approve --config /x sign abc\"}}",
-		    75, 1, "approval_required", "What to do: a person types: sbx-approve --config /x sign abc\nApproval abc is waiting.\nTell");
+		    "Approval abc is waiting. A person types: sbx-approve sign abc\nTell the person. Do not retry "
+		    "before it is approved");
+	expect_call("{\"sbx\":1,\"approval\":{\"id\":\"abc\",\"state\":\"waiting\"},\"error\":{\"stage\":\"approve\","
+		    "\"class\":75,\"code\":"
+		    "\"approval_required\",\"message\":\"m\",\"hint\":\"a person types: sbx-approve --config /x sign "
+		    "abc\"}}",
+		    75, 1, "approval_required",
+		    "What to do: a person types: sbx-approve --config /x sign abc\nApproval abc is waiting.\nTell");
 }
 
 static void door_faults(void)
@@ -326,35 +366,45 @@ static void door_faults(void)
 	expect_call("{}", 0, 1, "unknown", "no call of version 1");
 	expect_call("{\"sbx\":2,\"result\":{\"state\":\"completed\"}}", 0, 1, "unknown", "version 1");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\"}} {}", 0, 1, "unknown", "no object");
-	expect_call("{\"sbx\":1,\"error\":{\"class\":77,\"code\":\"denied\",\"message\":\"m\"}}", 0, 1, "unknown", "success beside an error");
+	expect_call("{\"sbx\":1,\"error\":{\"class\":77,\"code\":\"denied\",\"message\":\"m\"}}", 0, 1, "unknown",
+		    "success beside an error");
 }
 
 static void findings(void)
 {
-	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"verdict\":\"destructive\",\"findings_total\":7,\"findings\":[{"
-		    "\"address\":\"terraform_data.web[\\\"a\\u202e\\n\\\"]\",\"verdict\":\"destructive\",\"code\":\"replace\",\"because\":["
-		    "\"triggers_replace\"]},{\"address\":\"x.y\",\"verdict\":\"destructive\",\"code\":\"delete\",\"deposed\":\"d0\",\"reason\":"
-		    "\"gone\"}],\"plan\":{\"id\":\"p1\",\"verdict\":\"destructive\",\"expires_at\":\"2026-11-30T00:00:00Z\"}}}",
+	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"verdict\":\"destructive\",\"findings_"
+		    "total\":7,\"findings\":[{"
+		    "\"address\":\"terraform_data.web[\\\"a\\u202e\\n\\\"]\",\"verdict\":\"destructive\",\"code\":"
+		    "\"replace\",\"because\":["
+		    "\"triggers_replace\"]},{\"address\":\"x.y\",\"verdict\":\"destructive\",\"code\":\"delete\","
+		    "\"deposed\":\"d0\",\"reason\":"
+		    "\"gone\"}],\"plan\":{\"id\":\"p1\",\"verdict\":\"destructive\",\"expires_at\":\"2026-11-30T00:00:"
+		    "00Z\"}}}",
 		    0, 0, "completed",
 		    "Verdict of the plan: destructive; 7 findings, the strongest first:\n"
-		    "- REPLACE \"terraform_data.web[\\\"a\\u{202e}\\x0a\\\"]\" because \"triggers_replace\" changes [destructive]\n"
+		    "- REPLACE \"terraform_data.web[\\\"a\\u{202e}\\x0a\\\"]\" because \"triggers_replace\" changes "
+		    "[destructive]\n"
 		    "- DELETE \"x.y\" deposed object \"d0\" (reason \"gone\") [destructive]\n"
 		    "- and 5 more that are not shown\n"
-		    "Plan p1 is sealed and can be applied until 2026-11-30T00:00:00Z. A tool that takes a plan (such as terraform_apply) runs "
+		    "Plan p1 is sealed and can be applied until 2026-11-30T00:00:00Z. A tool that takes a plan (such "
+		    "as terraform_apply) runs "
 		    "exactly this one: {\"plan\": \"p1\"}\n");
 }
 
 static void output(void)
 {
-	static const char object[] =
-		"{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"truncated\":true,\"stdout\":\"a\\u001b[2J\\u0000\\u2028b\\n\",\"stderr\":"
-		"\"warn\"}}";
+	static const char object[] = "{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"truncated\":true,"
+				     "\"stdout\":\"a\\u001b[2J\\u0000\\u2028b\\n\",\"stderr\":"
+				     "\"warn\"}}";
 	auto_jv answer = call_result(MCP_2025_11_25, object, 0), result = json_object(answer, "result");
 	auto_jv data = json_object(result, "structuredContent"), untrusted = json_object(data, "untrusted");
 
-	CHECK(strstr(text_of(result), "The output below is cut; the whole is kept with the call.\n"
-				      "----- begin stdout fence (untrusted output) -----\na\\x1b[2J\\x00\\u{2028}b\n----- end stdout fence -----\n"
-				      "----- begin stderr fence (untrusted output) -----\nwarn\n----- end stderr fence -----\n") != NULL);
+	CHECK(strstr(text_of(result),
+		     "The output below is cut; the whole is kept with the call.\n"
+		     "----- begin stdout fence (untrusted output) -----\na\\x1b[2J\\x00\\u{2028}b\n----- end stdout "
+		     "fence -----\n"
+		     "----- begin stderr fence (untrusted output) -----\nwarn\n----- end stderr fence -----\n") !=
+	      NULL);
 	CHECK_STR(json_str(untrusted, "stdout"), "a\\x1b[2J\\x00\\u{2028}b\n");
 }
 
@@ -370,7 +420,9 @@ static void eras_of_results(void)
 		CHECK(!json_has(result, "ttlMs"));
 	}
 	auto_jv answer = call_result(MCP_2025_11_25,
-				     "{\"sbx\":1,\"call\":{\"id\":\"c\"},\"error\":{\"class\":77,\"code\":\"unknown_tool\",\"message\":\"m\"}}", 77);
+				     "{\"sbx\":1,\"call\":{\"id\":\"c\"},\"error\":{\"class\":77,\"code\":\"unknown_"
+				     "tool\",\"message\":\"m\"}}",
+				     77);
 	auto_jv error = json_object(answer, "error");
 	int64_t code = 0;
 	CHECK(json_int(error, "code", &code) == 0 && code == -32602);
@@ -379,17 +431,20 @@ static void eras_of_results(void)
 
 static void lists(void)
 {
-	static const char tools[] =
-		"{\"tools\":[{\"name\":\"b\",\"title\":\"B\",\"description\":\"d\",\"tier\":\"low\",\"inputSchema\":{\"type\":\"object\"},"
-		"\"annotations\":{\"readOnlyHint\":true},\"icons\":[]},{\"name\":\"no schema\"},{\"inputSchema\":{}},7]}";
+	static const char tools[] = "{\"tools\":[{\"name\":\"b\",\"title\":\"B\",\"description\":\"d\",\"tier\":"
+				    "\"low\",\"inputSchema\":{\"type\":\"object\"},"
+				    "\"annotations\":{\"readOnlyHint\":true},\"icons\":[]},{\"name\":\"no "
+				    "schema\"},{\"inputSchema\":{}},7]}";
 	const struct mcp_reply reply = reply_of(tools, 0), empty = reply_of("", 1);
-	const struct mcp_reply refusal = reply_of("{\"sbx\":1,\"error\":{\"class\":78,\"code\":\"bad_policy\",\"message\":\"m\",\"hint\":\"h\"}}", 78);
+	const struct mcp_reply refusal = reply_of(
+		"{\"sbx\":1,\"error\":{\"class\":78,\"code\":\"bad_policy\",\"message\":\"m\",\"hint\":\"h\"}}", 78);
 
 	for (enum mcp_version v = MCP_2024_11_05; v <= MCP_2026_07_28; v++) {
 		struct sbx_error err = SBX_ERROR_INIT;
 		auto_buf out = BUF_INIT(LIMIT_RPC_LINE);
 		CHECK(mcp_list_result(v, "1", &reply, &out, &err) == 0);
-		auto_jv answer = parse(buf_str(&out)), result = json_object(answer, "result"), list = json_array(result, "tools");
+		auto_jv answer = parse(buf_str(&out)), result = json_object(answer, "result"),
+			list = json_array(result, "tools");
 		auto_jv tool = json_at(list, 0);
 		CHECK(json_length(list) == 1);
 		CHECK_STR(json_str(tool, "name"), "b");
@@ -405,15 +460,20 @@ static void lists(void)
 		auto_buf out = BUF_INIT(LIMIT_RPC_LINE);
 		CHECK(mcp_list_result(MCP_2025_11_25, "1", faults[i], &out, &err) == 0);
 		CHECK(strstr(buf_str(&out), "\"code\":-32603") != NULL);
-		CHECK(strstr(buf_str(&out), i == 0 ? "door_failed" : "\"data\":{\"code\":\"bad_policy\",\"hint\":\"h\",\"status\":78}") != NULL);
+		CHECK(strstr(buf_str(&out),
+			     i == 0 ? "door_failed"
+				    : "\"data\":{\"code\":\"bad_policy\",\"hint\":\"h\",\"status\":78}") != NULL);
 	}
 }
 
-/* The largest object that the door may give, of the bytes that grow most: the answer stays a legal line under the limit. */
+/* The largest object that the door may give, of the bytes that grow most: the answer stays a legal line under the
+ * limit. */
 static void worst_case(void)
 {
-	static const char open[] = "{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"verdict\":\"safe\",\"findings\":[";
-	static const char one[] = "{\"address\":\"\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\\u0001\"},";
+	static const char open[] =
+		"{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"verdict\":\"safe\",\"findings\":[";
+	static const char one[] =
+		"{\"address\":\"\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\\u0001\"},";
 	struct sbx_error err = SBX_ERROR_INIT;
 	auto_buf object = BUF_INIT(LIMIT_CALL), out = BUF_INIT(LIMIT_RPC_LINE);
 
@@ -425,7 +485,8 @@ static void worst_case(void)
 	while (object.len < LIMIT_CALL - 16)
 		buf_add(&object, "\x7f", 1, &err);
 	CHECK(buf_add_str(&object, "\"}}", &err) == 0);
-	const struct mcp_reply reply = {.tool = "t", .text = buf_str(&object), .len = object.len, .last_line = "", .fence = "f"};
+	const struct mcp_reply reply = {
+		.tool = "t", .text = buf_str(&object), .len = object.len, .last_line = "", .fence = "f"};
 	int wrote = mcp_call_result(MCP_2025_11_25, "1", &reply, &out, &err);
 	CHECK(wrote == 0 || strcmp(err.code, "too_large") == 0);
 	auto_jv answer = parse(wrote == 0 ? buf_str(&out) : "{}");

@@ -43,7 +43,7 @@ static int load(struct policy *policy, const char *root, const char *tool)
 	sbx_error_clear(&err);
 	if (policy_load(dir, policy, &err) < 0)
 		return -1;
-	return policy_load_tools(policy, &err);
+	return policy_load_tools(policy, POLICY_WITH_RULES, &err);
 }
 
 /* --- loading --- */

@@ -94,7 +94,7 @@ static enum rpc_kind kind_of(const char *text, char id[RPC_ID_SIZE], enum rpc_co
 
 	if (json_parse_foreign(text, strlen(text), RPC_MESSAGE_MAX, &message, &err) < 0) {
 		printf("# %s\n", err.message);
-		return (enum rpc_kind)-1;
+		return (enum rpc_kind) - 1;
 	}
 	rpc_classify(message, &m);
 	memcpy(id, m.id, RPC_ID_SIZE);
@@ -113,7 +113,8 @@ static void kinds(void)
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}", RPC_REQUEST, "1", 0},
 		{"{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"m\",\"params\":{\"x\":1.5e3}}", RPC_REQUEST, "0", 0},
 		{"{\"jsonrpc\":\"2.0\",\"id\":\"a\\u2028\\\"\",\"method\":\"m\"}", RPC_REQUEST, "\"a\\u2028\\\"\"", 0},
-		{"{\"jsonrpc\":\"2.0\",\"id\":-9007199254740991,\"method\":\"m\"}", RPC_REQUEST, "-9007199254740991", 0},
+		{"{\"jsonrpc\":\"2.0\",\"id\":-9007199254740991,\"method\":\"m\"}", RPC_REQUEST, "-9007199254740991",
+		 0},
 		{"{\"jsonrpc\":\"2.0\",\"method\":\"m\"}", RPC_NOTIFICATION, "", 0},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}", RPC_RESPONSE, "1", 0},
 		{"{\"jsonrpc\":\"2.0\",\"error\":{}}", RPC_RESPONSE, "", 0},
@@ -122,14 +123,17 @@ static void kinds(void)
 		{"{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"m\"}", RPC_INVALID, "", RPC_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"2.0\",\"id\":[1],\"method\":\"m\"}", RPC_INVALID, "", RPC_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1.5,\"method\":\"m\"}", RPC_INVALID, "", RPC_INVALID_REQUEST},
-		{"{\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"method\":\"m\"}", RPC_INVALID, "", RPC_INVALID_REQUEST},
+		{"{\"jsonrpc\":\"2.0\",\"id\":9007199254740993,\"method\":\"m\"}", RPC_INVALID, "",
+		 RPC_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"m\"}", RPC_INVALID, "1", RPC_INVALID_REQUEST},
 		{"{\"id\":1,\"method\":\"m\"}", RPC_INVALID, "1", RPC_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1}", RPC_INVALID, "1", RPC_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":2}", RPC_INVALID, "1", RPC_INVALID_REQUEST},
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\\u0000b\"}", RPC_INVALID, "1", RPC_INVALID_REQUEST},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":[1]}", RPC_INVALID, "1", RPC_INVALID_PARAMS},
-		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":null}", RPC_INVALID, "1", RPC_INVALID_PARAMS},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":[1]}", RPC_INVALID, "1",
+		 RPC_INVALID_PARAMS},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":null}", RPC_INVALID, "1",
+		 RPC_INVALID_PARAMS},
 		{"[]", RPC_INVALID, "", RPC_INVALID_REQUEST},
 		{"7", RPC_INVALID, "", RPC_INVALID_REQUEST},
 	};
@@ -198,10 +202,12 @@ static void responses(void)
 	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"a\":\"\\u2028\",\"b\":2}}");
 	buf_reset(&out);
 	CHECK(rpc_write_error(&out, "", RPC_PARSE_ERROR, "no \"json\"\n", jv_invalid(), &err) == 0);
-	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no \\\"json\\\"\\n\"}}");
+	CHECK_STR(buf_str(&out),
+		  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"no \\\"json\\\"\\n\"}}");
 	buf_reset(&out);
 	CHECK(rpc_write_error(&out, "\"x\"", -32022, "m", data, &err) == 0);
-	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32022,\"message\":\"m\",\"data\":{\"a\":\"\\u2028\",\"b\":2}}}");
+	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"error\":{\"code\":-32022,\"message\":\"m\","
+				 "\"data\":{\"a\":\"\\u2028\",\"b\":2}}}");
 }
 
 static int add_line(struct rpc_writer *writer, size_t size)

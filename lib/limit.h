@@ -1,7 +1,7 @@
 /* Every limit of the toolkit, each with its reason. Sizes are bytes, times are milliseconds unless the name says
  * otherwise. */
-#ifndef SBX_LIMITS_H
-#define SBX_LIMITS_H
+#ifndef SBX_LIMIT_H
+#define SBX_LIMIT_H
 
 /* The object in the pipe: fits a pipe reader's memory, and libjq needs up to 56 times as much. */
 #define LIMIT_CALL ((size_t)1 << 20)

@@ -1,0 +1,177 @@
+/* Forgetting the caller. */
+#include "process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "log.h"
+
+extern char **environ;
+
+static char *const clean_environment[] = {
+	(char *)"HOME=/nonexistent",
+	(char *)"LC_ALL=C",
+	(char *)"TZ=UTC",
+	(char *)"PATH=/usr/bin:/bin",
+	NULL,
+};
+
+static int standard_descriptors(struct sbx_error *err)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		/* A closed stdin must read as empty and a closed stdout must fail to write, never name a later file. */
+		if (open("/dev/null", fd == 0 ? O_RDONLY : fd == 1 ? O_RDONLY : O_WRONLY) != fd)
+			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot open /dev/null");
+	}
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+static void close_others(const int *keep, size_t count)
+{
+	int sorted[32];
+	unsigned from = 3;
+
+	if (count > ARRAY_LEN(sorted))
+		count = ARRAY_LEN(sorted);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = keep[i];
+	qsort(sorted, count, sizeof *sorted, by_value);
+	for (size_t i = 0; i < count; i++) {
+		unsigned fd = (unsigned)sorted[i];
+		if (sorted[i] < (int)from)
+			continue;
+		if (fd > from)
+			syscall(SYS_close_range, from, fd - 1, 0u);
+		fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+		from = fd + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0u);
+}
+
+static void reset_signals(void)
+{
+	struct sigaction action = {.sa_handler = SIG_DFL};
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		if (sig != SIGKILL && sig != SIGSTOP)
+			sigaction(sig, &action, NULL);
+	action.sa_handler = SIG_IGN;
+	sigaction(SIGPIPE, &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Variables that make the dynamic loader bring foreign code or settings into a program. */
+static int is_loader_variable(const char *pair)
+{
+	return strncmp(pair, "LD_", 3) == 0 || strncmp(pair, "GLIBC_TUNABLES=", 15) == 0;
+}
+
+/* The words of our own command line, from /proc/self/cmdline, whose bytes are in TEXT. */
+static size_t split_words(char *text, size_t len, char **words, size_t max)
+{
+	size_t count = 0;
+
+	for (size_t at = 0; at < len && count < max - 1; at += strlen(text + at) + 1)
+		words[count++] = text + at;
+	words[count] = NULL;
+	return count;
+}
+
+/* A library that the caller preloads is in this process already, with no more authority than the caller has. It must not stay while settings, keys and
+ * policy are read: run the same program again without it. Returns only when there is nothing to shed. */
+static int shed_loader_variables(struct sbx_error *err)
+{
+	static char text[256 * 1024], *words[4096];
+	size_t kept = 0, found = 0, len = 0;
+
+	for (char **pair = environ; pair != NULL && *pair != NULL; pair++)
+		found += (size_t)is_loader_variable(*pair);
+	if (found == 0)
+		return 0;
+	for (size_t i = 0; environ[i] != NULL; i++)
+		if (!is_loader_variable(environ[i]))
+			environ[kept++] = environ[i];
+	environ[kept] = NULL;
+	auto_fd fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	for (ssize_t n; fd >= 0 && len < sizeof text - 1 && (n = read(fd, text + len, sizeof text - 1 - len)) > 0;)
+		len += (size_t)n;
+	if (len > 0 && len < sizeof text - 1 && split_words(text, len, words, ARRAY_LEN(words)) > 0)
+		execve("/proc/self/exe", words, environ);
+	return sbx_fail(err, SBX_OS, "os_error", "cannot start again without the caller's loader variables");
+}
+
+int process_clean(const char *name, const int *keep, size_t keep_count, struct sbx_error *err)
+{
+	const struct rlimit no_core = {0, 0};
+
+	log_set_name(name);
+	if (shed_loader_variables(err) < 0)
+		return -1;
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	setrlimit(RLIMIT_CORE, &no_core);
+	umask(077);
+	if (standard_descriptors(err) < 0)
+		return -1;
+	close_others(keep, keep_count);
+	reset_signals();
+	environ = (char **)clean_environment;
+	return 0;
+}
+
+char *process_dir(struct sbx_error *err)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
+
+	if (len <= 0) {
+		sbx_fail_errno(err, SBX_OS, "os_error", "cannot find this program's own file");
+		return NULL;
+	}
+	path[len] = '\0';
+	char *slash = strrchr(path, '/');
+	if (slash != NULL)
+		*slash = '\0';
+	char *copy = strdup(path);
+	if (copy == NULL)
+		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	return copy;
+}
+
+char *process_helper(const char *name, struct sbx_error *err)
+{
+	auto_free char *dir = process_dir(err);
+
+	if (dir == NULL)
+		return NULL;
+	static const char *const places[] = {"", "/../libexec/sbx"};
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		char *path = NULL;
+		int made = asprintf(&path, "%s%s/%s", dir, places[i], name);
+		if (made > 0 && access(path, X_OK) == 0)
+			return path;
+		if (made > 0)
+			free(path);
+	}
+	sbx_fail(err, SBX_CONFIG, "missing_helper", "there is no program %s beside this one or in libexec/sbx",
+		 name);
+	return NULL;
+}

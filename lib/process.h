@@ -1,0 +1,21 @@
+/* What every program does before it does anything: nothing of the caller's environment, descriptors, signals or modes reaches our code or our children. And
+ * where its helpers are. */
+#ifndef SBX_PROCESS_H
+#define SBX_PROCESS_H
+
+#include "base.h"
+#include "error.h"
+
+/* NAME is the program's. KEEP lists the KEEP_COUNT descriptors that options named. Starts the program again when the caller's environment holds LD_* or
+ * GLIBC_TUNABLES (so options must not be changed while they are parsed). Makes descriptors 0 to 2 exist, closes every other one, ignores SIGPIPE, resets the
+ * other signals and the mask, empties the environment and sets HOME, LC_ALL, TZ and PATH, sets umask 077, no core file, not dumpable. Fails only when
+ * /dev/null cannot be opened or the program cannot be started again. */
+int process_clean(const char *name, const int *keep, size_t keep_count, struct sbx_error *err);
+
+/* Directory of the running program's file ("/usr/bin"), for finding helpers beside it; owned by the caller. */
+char *process_dir(struct sbx_error *err);
+
+/* Path of helper NAME: beside the program, else ../libexec/sbx/NAME; owned by the caller. Missing: "missing_helper" (78). */
+char *process_helper(const char *name, struct sbx_error *err);
+
+#endif
