@@ -18,6 +18,8 @@
 #include "spawn.h"
 #include "start.h"
 
+extern char **environ; /* what start() made of it */
+
 #define REQUEST_WORD_MAX 8 /* "result ", the longest word and its space */
 #define STAGES 4
 #define ARGUMENTS_MAX 72
@@ -138,14 +140,14 @@ static void close_pair(int pair[2])
 	base_close_fd(&pair[1]);
 }
 
-static int start_stages(struct line *line, struct arguments *arguments, size_t count, int with_request, struct sbx_error *err)
+static int start_stages(struct line *line, struct arguments arguments[STAGES], int with_request, struct sbx_error *err)
 {
 	int from[2] = {-1, -1}, to[2] = {-1, -1};
 
 	if (with_request && pipe2(from, O_CLOEXEC) < 0)
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
 	line->request_fd = take_fd(&from[1]);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < STAGES; i++) {
 		auto_free char *path = process_helper(arguments[i].v[0], err);
 		if (path == NULL || pipe2(to, O_CLOEXEC) < 0) {
 			close_pair(from);
@@ -326,8 +328,8 @@ static int watch_signals(struct sbx_error *err)
 	return fd;
 }
 
-/* Start COUNT programs in a row, wait, and hand back what the last one said. */
-static int run(const struct started *started, struct arguments *arguments, size_t count, struct input *in, const char *request, size_t request_len,
+/* Start the stages, wait, and hand back what the last one said. */
+static int run(const struct started *started, struct arguments arguments[STAGES], struct input *in, const char *request, size_t request_len,
 	       struct sbx_error *err)
 {
 	struct line line = {.answer_fd = -1, .request_fd = -1};
@@ -335,7 +337,7 @@ static int run(const struct started *started, struct arguments *arguments, size_
 	auto_fd signal_fd = watch_signals(err);
 	int result = -1, status;
 
-	if (signal_fd >= 0 && start_stages(&line, arguments, count, request != NULL, err) == 0) {
+	if (signal_fd >= 0 && start_stages(&line, arguments, request != NULL, err) == 0) {
 		send_request(&line, request, request_len);
 		result = collect(&line, in, started->reply_fd, signal_fd, &answer, err);
 	}
@@ -344,7 +346,7 @@ static int run(const struct started *started, struct arguments *arguments, size_
 	status = last_status(&line);
 	if (result < 0)
 		return refuse(started->reply_fd, err);
-	if (spawn_exit_code(status) >= 128 || (answer.len == 0 && count == STAGES)) {
+	if (spawn_exit_code(status) >= 128 || answer.len == 0) {
 		sbx_fail(err, SBX_OUTCOME_UNKNOWN, "stage_died", "the last stage gave no answer");
 		sbx_hint(err, "sbx-audit show tells what was recorded; sbx-call --mend cleans up");
 		return refuse(started->reply_fd, err);
@@ -379,12 +381,14 @@ static int run_call(const struct started *started, const struct options *o, stru
 		add(&stages[0], o->words[i]);
 	add_option(&stages[1], "--wait", o->wait);
 	add(&stages[2], "sbx-run");
-	return run(started, stages, STAGES, in, request, len, err);
+	return run(started, stages, in, request, len, err);
 }
 
-static int run_one(const struct started *started, const struct options *o, const char *program, const char *verb, const char *id, int who,
-		   struct sbx_error *err)
+/* A request that is one program's alone: it takes this process over, whose stdout it writes to. Returns only when it cannot be started. */
+static int become(const struct started *started, const struct options *o, const char *program, const char *verb, const char *id, int who,
+		  struct sbx_error *err)
 {
+	auto_free char *path = process_helper(program, err);
 	struct arguments a = {.n = 0};
 
 	add(&a, program);
@@ -394,7 +398,11 @@ static int run_one(const struct started *started, const struct options *o, const
 	add(&a, verb);
 	if (id != NULL)
 		add(&a, id);
-	return run(started, &a, 1, NULL, NULL, 0, err);
+	if (path == NULL || dup2(started->reply_fd, STDOUT_FILENO) < 0)
+		return refuse(started->reply_fd, err);
+	execve(path, (char *const *)a.v, environ);
+	sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot start %s", program);
+	return refuse(started->reply_fd, err);
 }
 
 static int is_id(const char *text)
@@ -419,9 +427,9 @@ static int serve_request(const struct started *started, const struct options *o,
 	if (request != NULL && strncmp(request, "call ", 5) == 0) {
 		status = run_call(started, o, &in, request + 5, strlen(request + 5), err);
 	} else if (request != NULL && strcmp(request, "tools") == 0) {
-		status = run_one(started, o, "sbx-policy", "list", "--json", 0, err);
+		status = become(started, o, "sbx-policy", "list", "--json", 0, err);
 	} else if (request != NULL && strncmp(request, "result ", 7) == 0 && is_id(request + 7)) {
-		status = run_one(started, o, "sbx-audit", "result", request + 7, 1, err);
+		status = become(started, o, "sbx-audit", "result", request + 7, 1, err);
 	} else {
 		sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request line is none that this door knows");
 		sbx_hint(err, "tools, call {JSON} or result ID");
@@ -455,7 +463,7 @@ int main(int argc, char **argv)
 		return refuse(started.reply_fd, &err);
 	}
 	if (o.mend)
-		return run_one(&started, &o, "sbx-audit", "--mend", NULL, 0, &err);
+		return become(&started, &o, "sbx-audit", "--mend", NULL, 0, &err);
 	if (o.word_count > 0)
 		return run_call(&started, &o, NULL, NULL, 0, &err);
 	return serve_request(&started, &o, &err);

@@ -163,7 +163,8 @@ static int audience_claim(jv settings, jv *out, struct sbx_error *err)
 	}
 	if (!good) {
 		sbx_fail(err, SBX_CONFIG, "no_audience", "the scope says no audience for its token");
-		return sbx_hint(err, "in policy.yaml: scopes: {NAME: {provider: jwt, audience: \"https://api.example\"}}");
+		return sbx_hint(err,
+				"in policy.yaml: scopes: {NAME: {provider: jwt, audience: \"https://api.example\"}}");
 	}
 	*out = take_jv(&audience);
 	return 0;

@@ -20,7 +20,6 @@
 static const char ended[] = "ended";
 static const char ended_briefly[] = "ended.brief";
 static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"};
-#define DONE_MARK "done" /* how a stage file that came to its end begins (state.h) */
 
 /* One helper. sbx-run may wait 10 s for the lock of a workspace, sbx-cred for a server. */
 static const int64_t helper_ms = 60 * 1000;
@@ -80,12 +79,10 @@ static void mark(int run_fd, const char *name)
 		log_line("cannot mark a call as ended: %s", strerror(errno));
 }
 
+/* Its lock may still be held: by the process that asks. */
 static int came_to_its_end(int run_fd, const char *stage)
 {
-	char text[sizeof DONE_MARK] = "";
-	auto_fd fd = openat(run_fd, stage, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-	return fd < 0 ? errno == ENOENT : pread(fd, text, sizeof text - 1, 0) > 0 && strcmp(text, DONE_MARK) == 0;
+	return !exists(run_fd, stage) || state_stage_is_done(run_fd, stage);
 }
 
 void mend_end(int run_fd, enum mend_keep keep)

@@ -13,9 +13,8 @@
 #include "io.h"
 
 #define SEAL_KEY_SIZE 32
-/* Both marks have one length: "done" overwrites a block that is there already, so that it can be written on a full disk too. */
-static const char work_mark[] = "work\n";
-static const char done_mark[] = "done\n";
+/* A stage file is writable while its stage works and read-only when it is done: a mode needs no block, so it can be set on a full disk too. */
+static const mode_t mode_working = 0600, mode_done = 0400;
 /* Whoever looks at a stage file holds its lock for an instant; a stage waits that long and no longer. */
 static const int lock_wait_ms = 2000;
 
@@ -179,16 +178,9 @@ static int lock_in_time(int fd, struct sbx_error *err)
 	return 0;
 }
 
-static int write_mark(int fd, const char mark[sizeof done_mark], struct sbx_error *err)
-{
-	if (pwrite(fd, mark, sizeof done_mark - 1, 0) != (ssize_t)(sizeof done_mark - 1))
-		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot write the stage file");
-	return 0;
-}
-
 int state_stage_begin(int run_fd, const char *name, struct sbx_error *err)
 {
-	auto_fd fd = openat(run_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	auto_fd fd = openat(run_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode_working);
 
 	if (fd < 0 && errno == EEXIST)
 		return sbx_fail(err, SBX_DENIED, "call_reused", "this call went through this stage before");
@@ -198,19 +190,25 @@ int state_stage_begin(int run_fd, const char *name, struct sbx_error *err)
 		return -1;
 	if (faccessat(run_fd, "mend", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return sbx_fail(err, SBX_DENIED, "call_closed", "this call was given up and mended");
-	if (write_mark(fd, work_mark, err) < 0)
-		return -1;
 	return take_fd(&fd);
 }
 
 int state_stage_done(int stage_fd, struct sbx_error *err)
 {
-	return write_mark(stage_fd, done_mark, err);
+	if (fchmod(stage_fd, mode_done) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot mark the stage as done");
+	return 0;
+}
+
+int state_stage_is_done(int run_fd, const char *name)
+{
+	struct stat st;
+
+	return fstatat(run_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && (st.st_mode & 07777) == mode_done;
 }
 
 enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modified_s)
 {
-	char text[sizeof done_mark] = "";
 	struct stat st;
 	auto_fd fd = openat(run_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
@@ -220,8 +218,7 @@ enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modifie
 	*modified_s = st.st_mtim.tv_sec;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return STAGE_LOCKED;
-	ssize_t n = pread(fd, text, sizeof done_mark - 1, 0);
-	return n == (ssize_t)(sizeof done_mark - 1) && strcmp(text, done_mark) == 0 ? STAGE_DONE : STAGE_DEAD;
+	return state_stage_is_done(run_fd, name) ? STAGE_DONE : STAGE_DEAD;
 }
 
 int state_mend_begin(int run_fd, struct sbx_error *err)

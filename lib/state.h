@@ -39,12 +39,14 @@ int state_run_open(const struct state *state, const char *call, struct sbx_error
  * there) and locked; then "call_closed" (77) when the call was mended meanwhile. Returns the locked descriptor: the lock lasts until it
  * and every copy given to a child are closed. */
 int state_stage_begin(int run_fd, const char *name, struct sbx_error *err);
-/* Write "done" into the stage's file, before its output. */
+/* Mark the stage as done (its file becomes read-only), before its output. */
 int state_stage_done(int stage_fd, struct sbx_error *err);
 
 /* What a stage file tells to mending. */
-enum stage_state { STAGE_ABSENT, STAGE_LOCKED, STAGE_DEAD /* no lock, no "done" */, STAGE_DONE };
+enum stage_state { STAGE_ABSENT, STAGE_LOCKED, STAGE_DEAD /* no lock, not done */, STAGE_DONE };
 enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modified_s);
+/* 1 when the stage is marked as done, whoever holds its lock. */
+int state_stage_is_done(int run_fd, const char *name);
 
 /* Make the mend file of a call, which closes the call to every later stage, and lock it until the descriptor is closed: -1 without an error when
  * another process mends at this moment. A mending that died is taken up again by the next one. */

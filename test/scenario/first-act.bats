@@ -48,7 +48,7 @@ setup() {
 	assert_json .result.state completed
 	coproc DOOR { trap '' TERM; exec sbx-call sleep 2>/dev/null; }
 	local door=$DOOR_PID out=${DOOR[0]}
-	wait_until 10 grep -q sandbox.started "$T/var/audit.jsonl"
+	wait_until 20 bash -c "[ \$(grep -c sandbox.started '$T/var/audit.jsonl') -eq 2 ]"
 	kill -TERM "$door"
 	IFS= read -r -t 20 output <&"$out"
 	assert_json .result.state cancelled

@@ -195,6 +195,7 @@ desk() {
 	local sig waiter rc
 	for sig in INT TERM HUP; do
 		sbx-policy apply_true note=cancel >"$T/call.json"
+		rm -f "$T/err.txt"
 		env --default-signal=INT sbx-approve --wait 50s <"$T/call.json" >"$T/out.json" 2>"$T/err.txt" 3>&- &
 		waiter=$! rc=0
 		wait_until 10 grep -q "waiting for a person" "$T/err.txt"
