@@ -48,15 +48,15 @@ link_sbx-cred := jq yaml sha256
 link_sbx-run := jq yaml sha256
 link_sbx-audit := jq yaml sha256
 link_sbx-plan := sha256 seccomp
-link_sbx-call :=
 link_sbx-mcp := jq
 link_sbx-cred-jwt := jq yaml crypto
 
-programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-call sbx-mcp
+programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp
+static_programs := sbx-call
 helpers := sbx-cred-jwt
 static_helpers := sbx-entry sbx-run-local
 
-bins := $(programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
+bins := $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
 lib_objects := $(patsubst lib/%.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
 archive := $(BUILD)/obj/libsbx.a
 unit_tests := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*_test.c))
@@ -95,15 +95,19 @@ $(helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/obj/bin/%.
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
 
-# Static: one is the first process of a root that holds no library, the other starts on every call. Sanitizers need a dynamic program, so these are built
-# without them.
-$(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/static/bin/%.o $(BUILD)/static/libsbx.a
+# Static: the first process of a root that holds no library, and what starts on every call and needs none. Sanitizers need a dynamic program, so these are
+# built without them.
+static_outputs := $(static_helpers:%=$(BUILD)/libexec/sbx/%) $(static_programs:%=$(BUILD)/bin/%)
+$(static_outputs): $(BUILD)/static/libsbx.a
+$(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/static/bin/%.o
+$(static_programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/static/bin/%.o
+$(static_outputs):
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $^ $(lib_sha256)
+	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_sha256)
 
 static_modules := buf clock digest drive error frame io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_out log process secret \
-	spawn steps tree tree_unpack wire $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
-static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -fPIE
+	spawn start steps tree tree_unpack wire $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE
 $(BUILD)/static/libsbx.a: $(static_modules:%=$(BUILD)/static/%.o)
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -170,7 +174,7 @@ bench: test-build
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/sbx $(DESTDIR)$(PREFIX)/share/sbx
-	install -m 755 $(programs:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%) $(DESTDIR)$(PREFIX)/libexec/sbx
 	for section in $(sort $(subst .,,$(suffix $(wildcard man/*.?)))); do \
 		install -d $(DESTDIR)$(PREFIX)/share/man/man$$section && \
@@ -178,7 +182,7 @@ install: all
 	cp -r policy $(DESTDIR)$(PREFIX)/share/sbx/
 
 uninstall:
-	rm -f $(programs:%=$(DESTDIR)$(PREFIX)/bin/%) $(foreach m,$(notdir $(wildcard man/*.?)),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $m))/$m)
+	rm -f $(programs:%=$(DESTDIR)$(PREFIX)/bin/%) $(static_programs:%=$(DESTDIR)$(PREFIX)/bin/%) $(foreach m,$(notdir $(wildcard man/*.?)),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $m))/$m)
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/sbx $(DESTDIR)$(PREFIX)/share/sbx
 
 clean:

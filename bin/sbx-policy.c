@@ -236,6 +236,12 @@ static int explain_mode(struct filter *f, const struct options *o, struct reques
 	return strcmp(json_str(answer.policy, "effect"), "approve") == 0 ? SBX_APPROVAL_REQUIRED : SBX_OK;
 }
 
+static void warn_not_served(jv failed)
+{
+	if (json_length(failed) > 0)
+		log_line("%d tools are not served, because their tests fail: sbx-policy test says which", json_length(failed));
+}
+
 static int add_list_line(struct buf *page, jv tool, struct sbx_error *err)
 {
 	const char *title = json_str(tool, "title"), *description = json_str(tool, "description");
@@ -244,30 +250,50 @@ static int add_list_line(struct buf *page, jv tool, struct sbx_error *err)
 			title ? title : description);
 }
 
+/* The list as JSON, made only when nobody asked for it since the policy changed. */
+static int list_json(struct filter *f, struct buf *page, struct sbx_error *err)
+{
+	const struct policy_world world = real_world(f);
+	auto_policy policy = {.file_count = 0};
+	auto_jv failed = jv_invalid();
+
+	if (policy_read(f->config.policy, &policy, err) < 0)
+		return -1;
+	int kept = policy_list_kept(&policy, &f->state, &world, page, err);
+	if (kept != 0)
+		return kept < 0 ? -1 : 0;
+	policy_clear(&policy);
+	if (open_policy(f, NULL, &policy, &failed, err) < 0 || policy_load_tools(&policy, POLICY_FILES, err) < 0)
+		return -1;
+	warn_not_served(failed);
+	auto_jv list = policy_list(&policy, &world, failed);
+	return policy_list_keep(&policy, &f->state, &world, list, page, err);
+}
+
+static int list_words(struct filter *f, struct buf *page, struct sbx_error *err)
+{
+	const struct policy_world world = real_world(f);
+	auto_policy policy = {.file_count = 0};
+	auto_jv failed = jv_invalid();
+
+	if (open_policy(f, NULL, &policy, &failed, err) < 0 || policy_load_tools(&policy, POLICY_FILES, err) < 0)
+		return -1;
+	warn_not_served(failed);
+	auto_jv list = policy_list(&policy, &world, failed), tools = json_array(list, "tools");
+	for (int i = 0, n = json_length(tools); i < n; i++) {
+		auto_jv tool = json_at(tools, i);
+		if (add_list_line(page, tool, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int list_mode(struct filter *f, const struct options *o, struct sbx_error *err)
 {
-	auto_policy policy = {.file_count = 0};
-	auto_jv failed = jv_invalid(), list = jv_invalid(), tools = jv_invalid();
 	auto_buf page = BUF_INIT(page_max);
-	const struct policy_world world = real_world(f);
+	int made = o->mode == MODE_LIST_JSON ? list_json(f, &page, err) : list_words(f, &page, err);
 
-	if (open_policy(f, NULL, &policy, &failed, err) < 0)
-		return fail(err);
-	if (o->mode == MODE_LIST_JSON && policy_list_text(&policy, &f->state, &world, failed, &page, err) < 0)
-		return fail(err);
-	if (o->mode == MODE_LIST && policy_load_tools(&policy, POLICY_FILES, err) < 0)
-		return fail(err);
-	list = policy_list(&policy, &world, failed);
-	tools = json_array(list, "tools");
-	for (int i = 0, n = json_length(tools); o->mode == MODE_LIST && i < n; i++) {
-		auto_jv tool = json_at(tools, i);
-		if (add_list_line(&page, tool, err) < 0)
-			return fail(err);
-	}
-	if (json_length(failed) > 0)
-		log_line("%d tools are not served, because their tests fail: sbx-policy test says which",
-			 json_length(failed));
-	return put_page(f, &page, err) < 0 ? fail(err) : SBX_OK;
+	return made < 0 || put_page(f, &page, err) < 0 ? fail(err) : SBX_OK;
 }
 
 struct tap {

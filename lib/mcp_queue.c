@@ -187,13 +187,9 @@ static int answer_call(struct mcp_queue *q, struct mcp_request *r, const struct 
 	return answer(q, r, mcp_call_result(r->version, r->id, reply, &text, &why), &text, &why, err);
 }
 
-/* The door of R has ended: its answer, for everyone who waits for the same. */
-static int finish(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+static struct mcp_reply reply_of(const struct mcp_request *r, const char *fence)
 {
-	char fence[17];
-
-	io_random_hex(fence, 8);
-	const struct mcp_reply reply = {
+	return (struct mcp_reply){
 		.tool = r->tool,
 		.text = r->door.overflow ? NULL : buf_str(&r->door.answer),
 		.len = r->door.answer.len,
@@ -201,6 +197,35 @@ static int finish(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *
 		.last_line = r->door.last_line,
 		.fence = fence,
 	};
+}
+
+/* 1 when the door of R has given a whole list of tools. Who lists gives nobody any right, so its exit status is not waited for; an error object is,
+ * and so is the end of a call. */
+static int has_whole_list(const struct mcp_request *r)
+{
+	static const char head[] = "{\"tools\":";
+	const struct buf *text = &r->door.answer;
+
+	return r->wants == WANTS_LIST && r->stage == RUNNING && !r->door.overflow && text->len > sizeof head &&
+	       text->data[text->len - 1] == '\n' && memcmp(text->data, head, sizeof head - 1) == 0;
+}
+
+static int answer_early(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+{
+	const struct mcp_reply reply = reply_of(r, "");
+	int failed = answer_lists(q, &reply, err);
+
+	r->stage = UNWANTED;
+	return failed;
+}
+
+/* The door of R has ended: its answer, for everyone who waits for the same. */
+static int finish(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+{
+	char fence[17];
+
+	io_random_hex(fence, 8);
+	const struct mcp_reply reply = reply_of(r, fence);
 	int failed = r->wants == WANTS_LIST ? answer_lists(q, &reply, err) : answer_call(q, r, &reply, err);
 	mcp_door_clear(&r->door);
 	r->stage = UNWANTED;
@@ -331,6 +356,8 @@ int mcp_queue_tick(struct mcp_queue *q, int64_t now, struct sbx_error *err)
 	for (size_t i = 0; i < q->count; i++) {
 		struct mcp_request *r = q->requests[i];
 		/* In this order: nothing is told after an answer. */
+		if (has_whole_list(r) && !rpc_writer_full(q->writer) && answer_early(q, r, err) < 0)
+			return -1;
 		if (mcp_door_there(&r->door) && !rpc_writer_full(q->writer) && mcp_door_done(&r->door, now) &&
 		    finish(q, r, err) < 0)
 			return -1;

@@ -26,6 +26,9 @@ struct policy {
 	jv tools;	 /* object: the tools that were read so far, checked */
 };
 
+/* Read every file of the policy directory DIR and digest them: enough to know whether anything changed. */
+int policy_read(const char *dir, struct policy *policy, struct sbx_error *err);
+
 /* Read every file of the directory DIR and check policy.yaml. POLICY must be zeroed; it owns its fields afterwards.
  * Every fault is class 78: "policy_invalid" with FILE:LINE and a hint that mends it, "yaml_*", "missing_file",
  * "unsafe_file". */
@@ -87,9 +90,11 @@ int policy_explain(const struct policy_question *question, const struct policy_a
  * tools in SKIP (an object with their names as keys). All tools must be loaded. */
 jv policy_list(const struct policy *policy, const struct policy_world *world, jv skip);
 
-/* The same as text with a line feed, appended to OUT, for programs: made once for each state of policy and targets and kept in the state's cache, because a
- * client waits for it at its start. Loads the tools when they are needed. */
-int policy_list_text(struct policy *policy, const struct state *state, const struct policy_world *world, jv skip, struct buf *out,
+/* The same as text with a line feed, kept in the state's cache for each state of the policy and the targets, because a client waits for it at its start.
+ * _kept appends it to OUT: 1, or 0 when it was not made yet (the policy need only be read); _keep appends LIST and keeps it. */
+int policy_list_kept(const struct policy *policy, const struct state *state, const struct policy_world *world, struct buf *out,
+		     struct sbx_error *err);
+int policy_list_keep(const struct policy *policy, const struct state *state, const struct policy_world *world, jv list, struct buf *out,
 		     struct sbx_error *err);
 
 /* Run every inline test of every tool; EACH gets one line's worth: PROBLEM is NULL for a test that passed. FAILED gets

@@ -159,7 +159,7 @@ static const struct policy_file *find_file(const struct policy *policy, const ch
 	return bsearch(&wanted, policy->files, policy->file_count, sizeof *policy->files, by_name);
 }
 
-int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
+int policy_read(const char *dir, struct policy *policy, struct sbx_error *err)
 {
 	*policy = (struct policy){.root = jv_invalid(), .tools = jv_object()};
 	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -170,7 +170,14 @@ int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
 	if (io_check_trust(fd, dir, IO_TRUSTED, err) < 0)
 		return as_config(err);
 	if (add_file(policy, fd, "", "policy.yaml", err) < 0 || read_directory(policy, fd, "tools", err) < 0 ||
-	    read_directory(policy, fd, "signals", err) < 0 || hash_files(policy, err) < 0)
+	    read_directory(policy, fd, "signals", err) < 0)
+		return -1;
+	return hash_files(policy, err);
+}
+
+int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
+{
+	if (policy_read(dir, policy, err) < 0)
 		return -1;
 	const struct policy_file *file = find_file(policy, "policy.yaml");
 	auto_jv root = jv_invalid();

@@ -69,7 +69,8 @@ static void reset_signals(void)
 	struct sigaction action = {.sa_handler = SIG_DFL};
 	sigset_t none;
 
-	for (int sig = 1; sig < NSIG; sig++)
+	/* What a caller ignores stays ignored over an exec; the real-time signals above mean nothing to us or to our children. */
+	for (int sig = 1; sig <= SIGSYS; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
 			sigaction(sig, &action, NULL);
 	action.sa_handler = SIG_IGN;

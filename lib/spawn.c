@@ -12,8 +12,9 @@
 
 #include "clock.h"
 
-/* Sources are moved above this first, so that no dup2 of the child overwrites the source of a later one. */
-#define SPAWN_SAFE_FD 512
+/* Sources are moved to this number or above first, so that no dup2 of the child overwrites the source of a later one: what a child gets is numbered below
+ * it. It is small because the kernel's descriptor table grows, and is copied, with the highest number. */
+#define SPAWN_SAFE_FD 32
 #define SPAWN_MAX_FDS 16
 
 static const char *const clean_environment[] = {"HOME=/nonexistent", "LC_ALL=C", "TZ=UTC",
@@ -30,8 +31,6 @@ static int move_high(struct plan *plan, int fd)
 {
 	int high = fcntl(fd, F_DUPFD_CLOEXEC, SPAWN_SAFE_FD);
 
-	if (high < 0 && errno == EINVAL)
-		high = fcntl(fd, F_DUPFD_CLOEXEC, 64); /* a low RLIMIT_NOFILE */
 	if (high >= 0)
 		plan->moved[plan->moved_count++] = high;
 	return high;
@@ -44,6 +43,8 @@ static int add_descriptors(struct plan *plan, const struct spawn *what)
 	if (what->fd_count > SPAWN_MAX_FDS)
 		return E2BIG;
 	for (size_t i = 0; i < what->fd_count; i++) {
+		if (what->fds[i].child < 0 || what->fds[i].child >= SPAWN_SAFE_FD)
+			return EBADF;
 		int high = move_high(plan, what->fds[i].parent);
 		if (high < 0)
 			return errno;
@@ -79,18 +80,20 @@ static int add_descriptors(struct plan *plan, const struct spawn *what)
 static int set_attributes(struct plan *plan, const struct spawn *what)
 {
 	short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-	sigset_t none, all;
+	static const int ours[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD};
+	sigset_t none, reset;
 
+	/* process_clean made every signal default: only what we ignore ourselves can reach a child. */
 	sigemptyset(&none);
-	sigfillset(&all);
-	sigdelset(&all, SIGKILL);
-	sigdelset(&all, SIGSTOP);
+	sigemptyset(&reset);
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		sigaddset(&reset, ours[i]);
 	if (what->flags & SPAWN_GROUP)
 		flags |= POSIX_SPAWN_SETPGROUP;
 	if (what->flags & SPAWN_SESSION)
 		flags |= POSIX_SPAWN_SETSID;
 	posix_spawnattr_setsigmask(&plan->attributes, &none);
-	posix_spawnattr_setsigdefault(&plan->attributes, &all);
+	posix_spawnattr_setsigdefault(&plan->attributes, &reset);
 	posix_spawnattr_setpgroup(&plan->attributes, 0);
 	return posix_spawnattr_setflags(&plan->attributes, flags);
 }

@@ -11,7 +11,7 @@ static const char *const person_variables[START_PERSON_VARIABLES] = {
 };
 
 /* The name of the user from /etc/passwd itself, where a system account stands; asking NSS at once costs every process of a call a look at half a dozen files
- * and sockets. Only a user who is not there is looked up in full. */
+ * and sockets. Only a user who is not there is looked up in full, and not by a static program (the door), which cannot: the stages behind it do. */
 static int is_account(void)
 {
 	FILE *file = fopen("/etc/passwd", "re");
@@ -20,8 +20,10 @@ static int is_account(void)
 
 	while (file != NULL && (entry = fgetpwent(file)) != NULL && entry->pw_uid != user)
 		;
+#ifndef SBX_STATIC
 	if (entry == NULL)
 		entry = getpwuid(user);
+#endif
 	int same = entry != NULL && strcmp(entry->pw_name, SBX_ACCOUNT) == 0;
 	if (file != NULL)
 		fclose(file);

@@ -62,7 +62,6 @@ static pid_t launch(char **argv, int in, int out)
 	pid_t pid;
 
 	posix_spawn_file_actions_init(&actions);
-	argv = open_files(argv, &actions);
 	if (in >= 0)
 		posix_spawn_file_actions_adddup2(&actions, in, 0);
 	else
@@ -72,6 +71,7 @@ static pid_t launch(char **argv, int in, int out)
 	else
 		posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	argv = open_files(argv, &actions);
 	errno = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
 	if (errno != 0)
 		die(argv[0]);
@@ -118,7 +118,8 @@ static struct sample ask_once(char **argv, const char *line)
 {
 	struct sample s = {0};
 	int in[2], out[2];
-	char c = 0;
+	static char block[65536];
+	ssize_t n = 0;
 
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0)
 		die("pipe");
@@ -128,8 +129,8 @@ static struct sample ask_once(char **argv, const char *line)
 	close(out[1]);
 	if (write(in[1], line, strlen(line)) < 0 || write(in[1], "\n", 1) < 0)
 		die("write");
-	while (c != '\n')
-		if (read(out[0], &c, 1) != 1)
+	while (n == 0 || memchr(block, '\n', (size_t)n) == NULL)
+		if ((n = read(out[0], block, sizeof block)) <= 0)
 			die("no answer");
 	s.answer_ms = now_ms() - start;
 	s.rss_kib = resident_kib(pid);
