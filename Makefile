@@ -83,15 +83,20 @@ $(BUILD)/gen/isolate_filter.inc: $(BUILD)/gen/isolate_filter
 $(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: $(BUILD)/gen/isolate_filter.inc
 $(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: SBX_CFLAGS += -iquote $(BUILD)/gen
 
+sanitize_options := $(if $(SANITIZE),$(BUILD)/obj/sanitize_options.o)
+$(BUILD)/obj/sanitize_options.o: test/sanitize_options.c
+	@mkdir -p $(@D)
+	$(CC) -Wall -Wextra $(CFLAGS) -c -o $@ $<
+
 $(archive): $(lib_objects)
 	@rm -f $@
 	$(AR) rcs $@ $^
 
-$(programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/obj/bin/%.o $(archive)
+$(programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/obj/bin/%.o $(sanitize_options) $(archive)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
 
-$(helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/obj/bin/%.o $(archive)
+$(helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/obj/bin/%.o $(sanitize_options) $(archive)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
 
@@ -118,9 +123,9 @@ $(BUILD)/static/bin/%.o: bin/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(static_cflags) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-$(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h
+$(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) -iquote lib -iquote test/unit $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(archive) \
+	$(CC) $(SBX_CFLAGS) -iquote lib -iquote test/unit $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
 
 # Programs that run inside a sandbox are static; tools of the tests that use our modules are not.
@@ -129,9 +134,9 @@ $(BUILD)/test/%: test/helpers/%.c
 	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -static -o $@ $<
 
 test_tools_with_modules := sksign mksteps canned
-$(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive)
+$(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(archive) $(lib_crypto)
+	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_crypto)
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
@@ -160,7 +165,7 @@ test-mcp:
 test-sanitize:
 	@scripts/deps test
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' test-build
-	@SBX_BUILD=$(abspath $(BUILD)-sanitize) ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 scripts/test
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test
 
 # Show the record of the installation that the settings name.
 audit: all

@@ -50,7 +50,7 @@ edit() {
 	assert_json '.policy.run.steps[0].argv | join(" ")' 'echo --color=green 5 --loud --dir=envs/staging'
 	assert_json '.seals | map(.stage) | join(" ")' policy
 	assert_json 'has("error")' false
-	assert_equal "$(cat "$T/var/runs/$(printf '%s' "$output" | jq -r .call.id)/policy")" done
+	assert_equal "$(stat -c %a "$T/var/runs/$(jq -r .call.id <<<"$output")/policy")" 400
 }
 
 @test "the same by a request on stdin; members and types are strict there" {
