@@ -140,7 +140,7 @@ $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c 
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
-.PHONY: deps demo test test-mcp test-sanitize audit check bench install uninstall clean help
+.PHONY: deps demo test test-mcp test-sanitize fuzz audit check bench install uninstall clean help
 
 # SBX_NO_INSTALL=1 only prints what would be installed, and stops when something is missing.
 demo:
@@ -167,6 +167,18 @@ test-sanitize:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' test-build
 	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test
 
+# libFuzzer over the parsers that read what comes from outside (needs clang); FUZZ_SECONDS each.
+FUZZ_SECONDS ?= 30
+fuzz_targets := $(patsubst test/fuzz/%.c,$(BUILD)-fuzz/%,$(wildcard test/fuzz/*_fuzz.c))
+$(BUILD)-fuzz/%: test/fuzz/%.c $(wildcard lib/*.[ch])
+	@mkdir -p $(@D)/corpus-$*
+	clang -std=c17 -D_GNU_SOURCE -DSBX_ACCOUNT='"$(ACCOUNT)"' -DSBX_VERSION='"$(VERSION)"' -DSBX_STATIC -include lib/banned.h -ffunction-sections -Wl,--gc-sections -O1 -g \
+		-fsanitize=fuzzer,address,undefined -iquote lib -o $@ $< $(filter-out lib/isolate_seccomp.c,$(wildcard lib/*.c)) \
+		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
+fuzz: $(fuzz_targets)
+	@for target in $(fuzz_targets); do \
+		$$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $(BUILD)-fuzz/corpus-$$(basename $$target) test/corpus/plans || exit 1; done
+
 # Show the record of the installation that the settings name.
 audit: all
 	@$(BUILD)/bin/sbx-audit show
@@ -191,7 +203,7 @@ uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/libexec/sbx $(DESTDIR)$(PREFIX)/share/sbx
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-sanitize
+	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz
 
 help:
 	@echo 'make            build everything below $(BUILD)'
@@ -199,6 +211,7 @@ help:
 	@echo 'make test       install what is missing, build, and run the tests'
 	@echo 'make test-mcp   the tests of the MCP dispatcher alone'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
+	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'
 	@echo 'make audit      show the record'
 	@echo 'make check      static checks: manual pages, shell scripts, layout rules'
 	@echo 'make bench      figures, each as a ratio to a baseline measured beside it'

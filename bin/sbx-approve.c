@@ -10,6 +10,7 @@
 #include "approval.h"
 #include "clock.h"
 #include "desk.h"
+#include "duration.h"
 #include "filter.h"
 #include "hostcheck.h"
 #include "io.h"
@@ -25,7 +26,7 @@ static const char usage[] =
 	"       sbx-approve [--config FILE] --desk NAME\n"
 	"Claim the approval of the call on stdin, or ask for one. Or, for people: read and sign what is asked for.\n"
 	"  --config FILE  settings (default: $SBX_CONFIG, else /etc/sbx/sbx.yaml)\n"
-	"  --wait TIME    wait for a signature at most this long (20s, 2m; default 0s)\n"
+	"  --wait TIME    wait for a signature at most this long (20s, 2m; default 0s, most 30m)\n"
 	"  --key FILE     the key to sign with (default: a key in ~/.ssh)\n"
 	"  --desk NAME    answer one request of the person NAME on stdin\n"
 	"  -h, --help     this text\n"
@@ -243,32 +244,6 @@ static int run_person(const struct options *o)
 
 /* --- options --- */
 
-/* A number and ms, s or m, at most as long as an approval lasts. */
-static int parse_wait(const char *text, int64_t *ms)
-{
-	static const struct {
-		const char *unit;
-		int64_t factor;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}};
-	size_t digits = strspn(text, "0123456789");
-	char number[16];
-	uint64_t value;
-
-	if (digits == 0 || digits >= sizeof number)
-		return -1;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(units); i++)
-		if (strcmp(text + digits, units[i].unit) == 0) {
-			uint64_t max = (uint64_t)((int64_t)LIMIT_APPROVAL_S * 1000 / units[i].factor);
-			if (io_parse_u64(number, 0, max, &value) < 0)
-				return -1;
-			*ms = (int64_t)value * units[i].factor;
-			return 0;
-		}
-	return -1;
-}
-
 enum parsed { PARSED, PARSED_HELP, PARSED_WRONG };
 
 static enum parsed parse(int argc, char **argv, struct options *o)
@@ -282,6 +257,7 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
+	uint64_t wait_ms;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "hV", longs, NULL)) != -1)
@@ -290,8 +266,9 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 			o->config = optarg;
 			break;
 		case 'w':
-			if (parse_wait(optarg, &o->wait_ms) < 0)
+			if (duration_parse_ms(optarg, DURATION_WAIT_MAX_MS, &wait_ms) < 0)
 				return PARSED_WRONG;
+			o->wait_ms = (int64_t)wait_ms;
 			break;
 		case 'k':
 			o->key = optarg;

@@ -1,7 +1,6 @@
 /* sbx-audit: the last stage of the pipe, which records how the call ended and passes it on; and the record's reader:
  * show, verify, head, result; and the mender of what dead processes left (sbx-audit(1)). */
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -267,12 +266,10 @@ static int stage(struct filter *f, const struct options *o)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 
+	/* Whatever ends the others, the outcome is recorded and the object is kept; the end of the input ends us. */
+	process_set_stop(PROCESS_STOP_IGNORED);
 	if (filter_open(f, o->config, NULL, 0, &err) < 0)
 		return filter_refuse(f, &err);
-	/* Whatever ends the others, the outcome is recorded and the object is kept; the end of the input ends us. */
-	signal(SIGINT, SIG_IGN);
-	signal(SIGTERM, SIG_IGN);
-	signal(SIGHUP, SIG_IGN);
 	mend_others(f);
 	if (filter_read(f, &err) < 0)
 		return refuse(f, &err);

@@ -1,5 +1,6 @@
 /* sbx-call: the door. Stamps who asks, starts the four stages with pipes between them, and hands back the last one's object and status. It reads no
  * JSON: what it is asked for is the first word of a line. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -22,7 +23,8 @@ extern char **environ; /* what start() made of it */
 
 #define REQUEST_WORD_MAX 8 /* "result ", the longest word and its space */
 #define STAGES 4
-#define ARGUMENTS_MAX 72
+#define WORDS_MAX 65 /* a tool, and as many parameters as a tool may have */
+#define ARGUMENTS_MAX (WORDS_MAX + 8)
 /* A client sends its request at once; one that does not has gone astray. */
 static const int request_wait_ms = 60 * 1000;
 
@@ -84,7 +86,10 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 		}
 	o->words = argv + optind;
 	o->word_count = argc - optind;
-	return (o->principal && o->peer) || (o->mend && o->word_count > 0) ? PARSED_WRONG : PARSED;
+	/* Words beyond what an argument vector of ours holds must not be left out: it would be another call. */
+	if (o->word_count > WORDS_MAX || (o->principal && o->peer) || (o->mend && o->word_count > 0))
+		return PARSED_WRONG;
+	return PARSED;
 }
 
 /* One argument vector, built up; the strings are borrowed. */
@@ -95,8 +100,8 @@ struct arguments {
 
 static void add(struct arguments *a, const char *text)
 {
-	if (a->n < ARGUMENTS_MAX - 1)
-		a->v[a->n++] = text;
+	assert(a->n < ARGUMENTS_MAX - 1);
+	a->v[a->n++] = text;
 	a->v[a->n] = NULL;
 }
 
@@ -351,7 +356,9 @@ static int run(const struct started *started, struct arguments arguments[STAGES]
 		sbx_hint(err, "sbx-audit show tells what was recorded; sbx-call --mend cleans up");
 		return refuse(started->reply_fd, err);
 	}
-	if (io_write_all(started->reply_fd, buf_str(&answer), answer.len, err) < 0 || close(started->reply_fd) < 0) {
+	if (io_write_all(started->reply_fd, buf_str(&answer), answer.len, err) == 0 && close(started->reply_fd) < 0)
+		sbx_fail_errno(err, SBX_IO, "io_error", "cannot write the object");
+	if (err->class != SBX_OK) {
 		log_error(err);
 		return SBX_IO;
 	}
@@ -398,7 +405,9 @@ static int become(const struct started *started, const struct options *o, const 
 	add(&a, verb);
 	if (id != NULL)
 		add(&a, id);
-	if (path == NULL || dup2(started->reply_fd, STDOUT_FILENO) < 0)
+	if (path != NULL && dup2(started->reply_fd, STDOUT_FILENO) < 0)
+		sbx_fail_errno(err, SBX_OS, "os_error", "cannot give stdout back");
+	if (err->class != SBX_OK)
 		return refuse(started->reply_fd, err);
 	execve(path, (char *const *)a.v, environ);
 	sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot start %s", program);

@@ -332,6 +332,12 @@ static int take_descriptor(const char *text, struct options *o, int *fd)
 	return 0;
 }
 
+/* The exit status when what was asked for is text on stdout. */
+static int told(void)
+{
+	return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
+}
+
 /* 0: go on; else the exit status + 1. */
 static int read_options(int argc, char **argv, struct options *o)
 {
@@ -343,10 +349,14 @@ static int read_options(int argc, char **argv, struct options *o)
 	int lock, letter;
 
 	while ((letter = getopt_long(argc, argv, "hV", known, NULL)) != -1) {
-		if (letter == 'h')
-			return usage(stdout, SBX_OK) + 1;
-		if (letter == 'V')
-			return (printf("%s %s\n", name, SBX_VERSION) < 0 ? SBX_IO : SBX_OK) + 1;
+		if (letter == 'h') {
+			usage(stdout, SBX_OK);
+			return told() + 1;
+		}
+		if (letter == 'V') {
+			printf("%s %s\n", name, SBX_VERSION);
+			return told() + 1;
+		}
 		if (letter == 'c')
 			o->config = optarg;
 		else if (letter == 's' && o->secret_fd < 0 && take_descriptor(optarg, o, &o->secret_fd) == 0)

@@ -69,8 +69,8 @@ static int usage(FILE *out, int status)
 
 /* ---- before anything is minted ---- */
 
-/* From here on a signal waits in the descriptor: a credential that exists is revoked before we end. */
-static int hold_signals(struct sbx_error *err)
+/* The signals that process_set_stop holds, as a descriptor. */
+static int open_signals(struct sbx_error *err)
 {
 	sigset_t set;
 
@@ -78,8 +78,8 @@ static int hold_signals(struct sbx_error *err)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
-	int fd = sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -1 : signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? sbx_fail_errno(err, SBX_OS, "os_error", "cannot hold signals") : fd;
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch for signals") : fd;
 }
 
 static int cancelled(struct sbx_error *err)
@@ -316,9 +316,11 @@ static int run_stage(struct filter *f, struct bracket *b)
 	auto_buf text = BUF_INIT(LIMIT_CALL * 2);
 	struct sbx_error err = SBX_ERROR_INIT;
 
+	/* From here on a signal waits: a claimed call that comes is answered for, and what was minted is revoked. */
+	process_set_stop(PROCESS_STOP_HELD);
 	if (filter_open(f, b->options->config, NULL, 0, &err) < 0)
 		return filter_refuse(f, &err);
-	b->signal_fd = hold_signals(&err);
+	b->signal_fd = open_signals(&err);
 	if (b->signal_fd < 0 || await_input(b, &err) < 0)
 		return filter_refuse(f, &err);
 	int got = filter_read(f, &err);
@@ -422,6 +424,12 @@ static int mend(const struct options *o)
 	return status;
 }
 
+/* The exit status when what was asked for is text on stdout. */
+static int told(void)
+{
+	return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
+}
+
 /* 0: go on; else the exit status + 1. */
 static int read_options(int argc, char **argv, struct options *o)
 {
@@ -433,10 +441,14 @@ static int read_options(int argc, char **argv, struct options *o)
 	int letter;
 
 	while ((letter = getopt_long(argc, argv, "+hV", known, NULL)) != -1) {
-		if (letter == 'h')
-			return usage(stdout, SBX_OK) + 1;
-		if (letter == 'V')
-			return (printf("%s %s\n", name, SBX_VERSION) < 0 ? SBX_IO : SBX_OK) + 1;
+		if (letter == 'h') {
+			usage(stdout, SBX_OK);
+			return told() + 1;
+		}
+		if (letter == 'V') {
+			printf("%s %s\n", name, SBX_VERSION);
+			return told() + 1;
+		}
 		if (letter == 'c')
 			o->config = optarg;
 		else if (letter == 'e')

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "client_config.h"
+#include "duration.h"
 #include "io.h"
 #include "log.h"
 #include "mcp_serve.h"
@@ -16,7 +17,7 @@
 /* A person who is at hand has looked by then, and the client still waits. */
 #define WAIT_DEFAULT "20s"
 #define DOOR_WORDS_MAX 64
-static const uint64_t duration_max_ms = (uint64_t)24 * 60 * 60 * 1000;
+static const uint64_t deadline_max_ms = (uint64_t)24 * 60 * 60 * 1000;
 
 static const char usage[] =
 	"usage: sbx-mcp [--config FILE] [--wait TIME] [--deadline TIME] [-- DOOR ARGUMENT...]\n"
@@ -30,7 +31,7 @@ static const char usage[] =
 	"  --ssh HOST              with it: the client is on another machine and comes by ssh\n"
 	"  -h, --help              this text\n"
 	"  -V, --version           the version\n"
-	"TIME is a number with ms, s, m or h.\n";
+	"TIME is a number with ms, s, m or h; to wait 30m at most, a deadline 24h.\n";
 
 struct options {
 	const char *config, *wait, *deadline, *client, *ssh;
@@ -83,26 +84,14 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 													 : PARSED;
 }
 
-/* "20s" to milliseconds. */
-static int parse_duration(const char *name, const char *text, int64_t *ms, struct sbx_error *err)
+/* The value of option NAME, or FALLBACK. MOST says MAX_MS in words. */
+static int read_time(const char *name, const char *text, const char *fallback, uint64_t max_ms, const char *most,
+		     uint64_t *ms, struct sbx_error *err)
 {
-	static const struct {
-		const char *suffix;
-		uint64_t ms;
-	} units[] = {{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}};
-	size_t digits = strspn(text, "0123456789");
-	char number[16];
-	uint64_t value;
-
-	snprintf(number, sizeof number, "%.*s", (int)digits, text);
-	for (size_t i = 0; digits < sizeof number && i < ARRAY_LEN(units); i++)
-		if (strcmp(text + digits, units[i].suffix) == 0 &&
-		    io_parse_u64(number, 0, duration_max_ms / units[i].ms, &value) == 0) {
-			*ms = (int64_t)(value * units[i].ms);
-			return 0;
-		}
+	if (duration_parse_ms(text != NULL ? text : fallback, max_ms, ms) == 0)
+		return 0;
 	sbx_fail(err, SBX_USAGE, "usage", "--%s is no time", name);
-	return sbx_hint(err, "a number with ms, s, m or h, such as 20s, up to 24h");
+	return sbx_hint(err, "a number with ms, s, m or h, such as 20s, up to %s", most);
 }
 
 /* The value of NAME in the person's variables, or NULL. */
@@ -240,7 +229,7 @@ int main(int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct options o = {.config = NULL};
-	int64_t deadline_ms = 0, wait_ms = 0;
+	uint64_t deadline_ms = 0, wait_ms = 0;
 	static struct started started; /* its strings live as long as the process */
 
 	log_set_name("sbx-mcp");
@@ -253,12 +242,13 @@ int main(int argc, char **argv)
 	case PARSED:
 		break;
 	}
-	int failed = start("sbx-mcp", o.config, NULL, 0, START_REPLY | START_PERSON, &started, &err) < 0 ||
-		     parse_duration("deadline", o.deadline ? o.deadline : DEADLINE_DEFAULT, &deadline_ms, &err) < 0 ||
-		     parse_duration("wait", o.wait ? o.wait : WAIT_DEFAULT, &wait_ms, &err) < 0;
+	int failed =
+		start("sbx-mcp", o.config, NULL, 0, START_REPLY | START_PERSON, &started, &err) < 0 ||
+		read_time("deadline", o.deadline, DEADLINE_DEFAULT, deadline_max_ms, "24h", &deadline_ms, &err) < 0 ||
+		read_time("wait", o.wait, WAIT_DEFAULT, DURATION_WAIT_MAX_MS, "30m", &wait_ms, &err) < 0;
 	if (!failed)
-		failed = (o.client ? print_client_config(&started, &o, &err) : serve(&started, &o, deadline_ms, &err)) <
-			 0;
+		failed = (o.client ? print_client_config(&started, &o, &err)
+				   : serve(&started, &o, (int64_t)deadline_ms, &err)) < 0;
 	if (!failed)
 		return SBX_OK;
 	log_error(&err);

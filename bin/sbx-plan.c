@@ -42,6 +42,12 @@ static int usage(FILE *out, int status)
 	return status;
 }
 
+/* The exit status when what was asked for is text on stdout. */
+static int told(void)
+{
+	return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
+}
+
 /* 0: go on; else 1 + the exit status. */
 static int read_options(int argc, char **argv)
 {
@@ -60,9 +66,10 @@ static int read_options(int argc, char **argv)
 			return 1 + SBX_USAGE;
 		case 'V':
 			printf("%s %s\n", name, SBX_VERSION);
-			return 1;
+			return 1 + told();
 		case 'h':
-			return 1 + usage(stdout, 0);
+			usage(stdout, SBX_OK);
+			return 1 + told();
 		default:
 			return 1 + usage(stderr, SBX_USAGE);
 		}

@@ -161,7 +161,8 @@ static int take_signals(struct stage *s, struct sbx_error *err)
 	return s->signal_fd >= 0 ? 0 : sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch signals");
 }
 
-/* Until the call begins to arrive there is nothing to clean up: a signal ends us as it would any filter. */
+/* Until the call begins to arrive there is nothing to clean up: a signal ends us as it would any filter. With a call it
+ * is for is_cancelled: an approval that the call has claimed must go back. */
 static void wait_for_input(const struct stage *s)
 {
 	struct pollfd fds[] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = s->signal_fd, .events = POLLIN}};
@@ -169,7 +170,9 @@ static void wait_for_input(const struct stage *s)
 
 	while (poll(fds, 2, -1) < 0 && errno == EINTR)
 		;
-	if (fds[1].revents == 0)
+	/* Looked at again: sbx-cred hands the call over before it passes a signal on, but poll may have seen the signal
+	 * alone. */
+	if (fds[1].revents == 0 || poll(fds, 1, 0) > 0)
 		return;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL); /* what is pending arrives now */

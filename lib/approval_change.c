@@ -100,7 +100,8 @@ static int lost(struct approvals *approvals, struct approval *row, struct sbx_er
 	case APPROVAL_APPROVED:
 		break;
 	}
-	return mismatch(err);
+	/* Its time can be over before anybody closes the row. */
+	return approval_has_ended(row) ? approval_fail_ended(err) : mismatch(err);
 }
 
 static int finish(struct approvals *approvals, int done, struct sbx_error *err)

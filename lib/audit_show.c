@@ -5,6 +5,7 @@
 
 #include "clock.h"
 #include "digest.h"
+#include "duration.h"
 #include "io.h"
 #include "json_out.h"
 
@@ -141,23 +142,29 @@ int timeline_line(struct timeline *timeline, jv event, struct buf *out, struct s
 	return buf_add(out, "\n", 1, err);
 }
 
+/* "90s" or "1d" in milliseconds. Days are for looking back alone. */
+static int parse_ago(const char *text, uint64_t *ms)
+{
+	static const uint64_t day_ms = 24 * 60 * 60 * 1000, days_max = 1000000;
+	size_t digits = strspn(text, "0123456789");
+	auto_free char *days = strcmp(text + digits, "d") == 0 ? strndup(text, digits) : NULL;
+
+	if (days == NULL)
+		return duration_parse_ms(text, days_max * day_ms, ms);
+	if (io_parse_u64(days, 0, days_max, ms) < 0)
+		return -1;
+	*ms *= day_ms;
+	return 0;
+}
+
 int timeline_since(const char *text, int64_t *since, struct sbx_error *err)
 {
-	static const char units[] = "smhd";
-	static const int64_t seconds[] = {1, 60, 60 * 60, 24 * 60 * 60};
-	static const uint64_t most = 1000000;
-	size_t len = strlen(text);
-	const char *unit = len > 1 ? strchr(units, text[len - 1]) : NULL;
-	auto_free char *number = strdup(text);
-	uint64_t n;
+	uint64_t ago_ms;
 
 	if (clock_parse(text, since) == 0)
 		return 0;
-	if (unit == NULL || number == NULL)
+	if (parse_ago(text, &ago_ms) < 0)
 		return sbx_fail(err, SBX_USAGE, "usage", "--since wants 2026-11-29T21:50:04Z or 90s, 15m, 2h, 1d");
-	number[len - 1] = '\0';
-	if (io_parse_u64(number, 0, most, &n) < 0)
-		return sbx_fail(err, SBX_USAGE, "usage", "--since wants 2026-11-29T21:50:04Z or 90s, 15m, 2h, 1d");
-	*since = clock_seconds() - (int64_t)n * seconds[unit - units];
+	*since = clock_seconds() - (int64_t)(ago_ms / 1000);
 	return 0;
 }

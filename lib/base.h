@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #define SBX_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
-#define SBX_NONNULL __attribute__((nonnull))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof *(a))
 
 static inline void base_close_fd(int *fd)

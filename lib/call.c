@@ -324,6 +324,25 @@ int call_verify(jv call, const struct secret *key, const char *installation, enu
 	return 0;
 }
 
+int call_may_run(jv call)
+{
+	const char *effect = inner_str(call, "policy", "effect"), *state = call_approval_state(call);
+
+	if (effect == NULL || state == NULL)
+		return 0;
+	return (strcmp(effect, "allow") == 0 && strcmp(state, "none") == 0) ||
+	       (strcmp(effect, "approve") == 0 && strcmp(state, "claimed") == 0);
+}
+
+enum sbx_class call_state_class(const char *state)
+{
+	if (strcmp(state, "completed") == 0)
+		return SBX_OK;
+	if (strcmp(state, "unknown") == 0)
+		return SBX_OUTCOME_UNKNOWN;
+	return strcmp(state, "refused") == 0 ? SBX_DENIED : SBX_COMMAND_FAILED;
+}
+
 enum sbx_class call_class(jv call)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -331,9 +350,5 @@ enum sbx_class call_class(jv call)
 	if (call_get_error(call, &err))
 		return err.class;
 	const char *state = inner_str(call, "result", "state");
-	if (state == NULL || strcmp(state, "completed") == 0)
-		return SBX_OK;
-	if (strcmp(state, "unknown") == 0)
-		return SBX_OUTCOME_UNKNOWN;
-	return strcmp(state, "refused") == 0 ? SBX_DENIED : SBX_COMMAND_FAILED;
+	return state == NULL ? SBX_OK : call_state_class(state);
 }

@@ -12,7 +12,7 @@ enum call_stage { CALL_POLICY, CALL_APPROVE, CALL_CRED, CALL_RUN, CALL_REVOKE, C
 const char *call_stage_name(enum call_stage stage); /* "policy" "approve" "cred" "run" "revoke" "audit" */
 
 /* Parse a call: one object with known members of the right kind; CLASS is that of the refusal (65 in sbx-policy, else 76). Nothing at all:
- * "no_input" (66). */
+ * "no_input" (66 in sbx-policy, else 76). */
 int call_parse(const char *bytes, size_t len, enum sbx_class class, jv *call, struct sbx_error *err);
 
 /* 1 when CALL is {"sbx":1,"error":{…}} alone: a stage had no call to seal. */
@@ -23,6 +23,9 @@ const char *call_id(jv call);
 const char *call_tool(jv call);
 const char *call_principal(jv call);
 const char *call_approval_state(jv call); /* "none", "waiting", "claimed"; NULL before sbx-approve */
+
+/* 1 when something may be run for CALL: the policy allows it and no approval was needed, or wants one and it is claimed. */
+int call_may_run(jv call);
 
 /* What the call's error says; 1 if there is one (ERR filled, which must be empty; an unknown class counts as 70), 0 if not. */
 int call_get_error(jv call, struct sbx_error *err);
@@ -40,7 +43,9 @@ int call_verify_stored(jv call, const struct secret *key, const char *installati
 /* Append the seal of STAGE over the members that STAGE wrote; consumes *CALL and replaces it. */
 int call_seal(jv *call, const struct secret *key, const char *installation, enum call_stage stage, struct sbx_error *err);
 
-/* The class that a stage returns for this call: its error's, else for a result 0, 1 or 3 by result.state. */
+/* The class that a stage returns for this call: its error's, else for a result that of its state, else 0. */
 enum sbx_class call_class(jv call);
+/* That of a result.state: 0, 1, 3 or, for "refused", 77. */
+enum sbx_class call_state_class(const char *state);
 
 #endif

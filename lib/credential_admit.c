@@ -20,12 +20,7 @@ enum {
  * credentials begin. */
 int admit_approval(jv call, struct sbx_error *err)
 {
-	auto_jv policy = json_object(call, "policy");
-	const char *effect = json_str(policy, "effect"), *state = call_approval_state(call);
-
-	if (effect != NULL && state != NULL &&
-	    ((strcmp(effect, "allow") == 0 && strcmp(state, "none") == 0) ||
-	     (strcmp(effect, "approve") == 0 && strcmp(state, "claimed") == 0)))
+	if (call_may_run(call))
 		return 0;
 	sbx_fail(err, SBX_DENIED, "not_approved",
 		 "the call is neither allowed without an approval nor holds a claimed one");

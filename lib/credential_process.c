@@ -134,13 +134,14 @@ int credential_process_wait(struct credential_process *p, int64_t deadline, int 
 			{.fd = p->signal_fd, .events = POLLIN},	  {.fd = p->reader_fd, .events = 0},
 		};
 		int n = poll(fds, ARRAY_LEN(fds), clock_left_ms(deadline));
-		if (n == 0)
-			return sbx_fail(err, SBX_UNAVAILABLE, "timeout", "a child did not end in time");
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+		if (n < 0 && errno != EINTR)
 			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait for a child");
-		ended = fds[0].revents != 0;
+		ended = n > 0 && fds[0].revents != 0;
+		/* Not only when nothing came: a child that never stops writing always has something for us. */
+		if (!ended && clock_left_ms(deadline) == 0)
+			return sbx_fail(err, SBX_UNAVAILABLE, "timeout", "a child did not end in time");
+		if (n < 0)
+			continue;
 		if (fds[1].revents)
 			feed(p);
 		if (fds[2].revents)

@@ -194,7 +194,7 @@ static void wind_down(struct loop *l)
 
 	stop(l, "stopped", "", &ignored);
 	int64_t until = l->phase == STOPPING ? l->next : clock_mono_ms();
-	while (l->frames >= 0) {
+	while (l->frames >= 0 && clock_left_ms(until) > 0) {
 		struct pollfd more = {.fd = l->frames, .events = POLLIN};
 		if (poll(&more, 1, clock_left_ms(until)) <= 0 || read(l->frames, block, sizeof block) <= 0)
 			break;

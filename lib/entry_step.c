@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -162,9 +163,10 @@ static int watch(struct running *r, struct sbx_error *err)
 		int n = poll(fds, ARRAY_LEN(fds), r->kill_at < 0 ? -1 : clock_left_ms(r->kill_at));
 		if (n < 0 && errno != EINTR)
 			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait");
-		if (n == 0)
-			return 0; /* the grace is over; be_alone kills */
-		if (n < 0)
+		/* The grace is over, however much it writes; be_alone kills. */
+		if (r->kill_at >= 0 && clock_left_ms(r->kill_at) == 0)
+			return 0;
+		if (n <= 0)
 			continue;
 		for (int stream = 0; stream < STREAMS; stream++)
 			if (fds[stream].revents && copy_output(r, (enum stream)stream, err) < 0)
@@ -208,6 +210,19 @@ static int build_command(struct running *r, const struct step *step, struct comm
 	return 0;
 }
 
+/* A pipe; but what is judged comes over a socket. A child of the step, such as a provider that terraform starts, can open its parent's pipe anew by
+ * /proc/PID/fd/1 and put its own words there, or swallow the true ones. A socket cannot be opened that way. */
+static int make_stream(const struct step *step, enum stream stream, int ends[2], struct sbx_error *err)
+{
+	int made = stream == STREAM_OUT && (step->flags & STEP_ANALYSE)
+			   ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
+			   : pipe2(ends, O_CLOEXEC);
+
+	if (made < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
+		return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot make a pipe");
+	return 0;
+}
+
 static int start_program(struct running *r, const struct step *step, struct sbx_error *err)
 {
 	struct command c = {.fd_count = 0};
@@ -215,9 +230,8 @@ static int start_program(struct running *r, const struct step *step, struct sbx_
 	int ends[STREAMS][2] = {{-1, -1}, {-1, -1}};
 
 	for (int stream = 0; stream < STREAMS; stream++) {
-		if (pipe2(ends[stream], O_CLOEXEC) < 0)
-			return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot make a pipe");
-		fcntl(ends[stream][0], F_SETFL, O_NONBLOCK);
+		if (make_stream(step, (enum stream)stream, ends[stream], err) < 0)
+			return -1;
 		r->streams[stream].fd = ends[stream][0];
 		c.fds[c.fd_count++] =
 			(struct spawn_fd){stream == STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ends[stream][1]};

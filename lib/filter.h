@@ -1,5 +1,5 @@
-/* The harness of the stages sbx-approve, sbx-run and sbx-audit: first act, settings, state, one call in, seals, stage file, one call out, exit status.
- * sbx-policy and sbx-cred have their own first or second half and use the pieces. */
+/* The harness of the stages: first act, settings, state, one call in, seals, stage file, one call out, exit status.
+ * sbx-policy makes the call itself and begins with filter_open; sbx-cred seals a second time behind filter_read. */
 #ifndef SBX_FILTER_H
 #define SBX_FILTER_H
 
@@ -29,7 +29,7 @@ int filter_open(struct filter *f, const char *config_option, const int *keep, si
  * filter_pass; -1: no call to seal (ERR). */
 int filter_read(struct filter *f, struct sbx_error *err);
 
-/* The end of a stage: seal *CALL (consumed), mark the stage done, write the object and a line feed, check the write. Returns the exit status; a failed
+/* The end of a stage: seal CALL (consumed), mark the stage done, write the object and a line feed, check the write. Returns the exit status; a failed
  * write is 74. With ERR filled, it becomes the call's error first and is logged. */
 int filter_finish(struct filter *f, jv call, struct sbx_error *err);
 

@@ -14,9 +14,6 @@
 #include "tree.h"
 #include "workspace.h"
 
-#define LOCK_FILE ".terraform.lock.hcl"
-static const size_t lock_file_max = (size_t)1 << 20; /* some hundred providers with all their digests */
-
 static int stale(struct sbx_error *err, const char *what)
 {
 	sbx_fail(err, SBX_DENIED, "plan_stale", "%s", what);
@@ -29,12 +26,13 @@ static int same_text(const char *a, const char *b)
 	return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
 }
 
-int hostcheck_lock_digest(int tree_fd, const char *dir, char sha256[65], struct sbx_error *err)
+/* SHA-256 of the lock file in DIR (relative; "." allowed) below the directory TREE_FD; "" when there is none. */
+static int lock_digest(int tree_fd, const char *dir, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
-	char path[LIMIT_PARAMETER + sizeof LOCK_FILE + 1];
+	char path[LIMIT_PARAMETER + sizeof HOSTCHECK_LOCK_FILE + 1];
 
 	sha256[0] = '\0';
-	if (snprintf(path, sizeof path, "%s/%s", dir, LOCK_FILE) >= (int)sizeof path)
+	if (snprintf(path, sizeof path, "%s/%s", dir, HOSTCHECK_LOCK_FILE) >= (int)sizeof path)
 		return sbx_fail(err, SBX_BAD_REQUEST, "unsafe_tree", "the directory's name is too long");
 	auto_fd fd = io_open_beneath(tree_fd, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0 && errno == ENOENT)
@@ -42,7 +40,7 @@ int hostcheck_lock_digest(int tree_fd, const char *dir, char sha256[65], struct 
 	if (fd < 0)
 		return sbx_fail_errno(err, SBX_BAD_REQUEST, "unsafe_tree", "cannot open the lock file");
 	uint64_t size;
-	return digest_fd_hex(fd, lock_file_max, sha256, &size, err);
+	return digest_fd_hex(fd, HOSTCHECK_LOCK_MAX, sha256, &size, err);
 }
 
 /* The decision that was sealed is the one that this call's terms make. */
@@ -96,7 +94,7 @@ static int check_tree(const struct config *config, jv seal, struct sbx_error *er
 	auto_fd fd = workspace_open(config, name != NULL ? name : "", tree, err);
 	if (fd < 0)
 		return -1;
-	if (hostcheck_lock_digest(fd, cwd != NULL ? cwd : ".", digest, err) < 0)
+	if (lock_digest(fd, cwd != NULL ? cwd : ".", digest, err) < 0)
 		return -1;
 	if (!same_text(json_str(seal, "lock_sha256"), digest))
 		return stale(err, "the provider lock file changed since the plan was made");

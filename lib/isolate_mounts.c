@@ -110,7 +110,8 @@ static int new_proc(struct isolate_failure *f)
 	if (fs < 0 || sys_fsconfig_string(fs, "subset", "pid") < 0 ||
 	    sys_fsconfig_string(fs, "hidepid", "invisible") < 0 || sys_fsconfig_create(fs) < 0)
 		return isolate_fail(f, "mount /proc", NULL);
-	int mount = sys_fsmount(fs, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	/* Read-only: /proc/PID/mem lets a process write into another of its user, a provider into the terraform that reports on it. */
+	int mount = sys_fsmount(fs, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
 	return mount >= 0 ? mount : isolate_fail(f, "mount /proc", NULL);
 }
 

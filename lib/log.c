@@ -11,11 +11,6 @@ void log_set_name(const char *name)
 	program = name;
 }
 
-const char *log_name(void)
-{
-	return program;
-}
-
 static void put_escaped(char *out, size_t size, const char *text)
 {
 	size_t used = 0;

@@ -8,7 +8,6 @@
 
 /* NAME must outlive the process; the start of every main sets it. */
 void log_set_name(const char *name);
-const char *log_name(void);
 
 void log_line(const char *format, ...) SBX_PRINTF(1, 2);
 

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "audit.h"
+#include "call.h"
 #include "clock.h"
 #include "io.h"
 #include "limit.h"
@@ -115,14 +116,6 @@ static int hear(jv event, void *context, struct sbx_error *err)
 	return 0;
 }
 
-static int64_t class_of(const char *state)
-{
-	return strcmp(state, "completed") == 0 ? SBX_OK
-	       : strcmp(state, "unknown") == 0 ? SBX_OUTCOME_UNKNOWN
-	       : strcmp(state, "refused") == 0 ? SBX_DENIED
-					       : SBX_COMMAND_FAILED;
-}
-
 /* The missing end of the call in the record. A process that died right behind writing it has left it there. */
 static int record_result(const struct mend *mend, const char *call, const struct look *look, struct told *told,
 			 struct sbx_error *err)
@@ -134,7 +127,7 @@ static int record_result(const struct mend *mend, const char *call, const struct
 		return 0;
 	const char *state = told->state[0] != '\0' ? told->state : look->has_run ? "unknown" : "cancelled";
 	auto_jv details = json_set_str(jv_object(), "state", state);
-	details = json_set_bool(json_set_int(take_jv(&details), "class", class_of(state)), "mended", 1);
+	details = json_set_bool(json_set_int(take_jv(&details), "class", call_state_class(state)), "mended", 1);
 	return audit_append(mend->state, AUDIT_OUTCOME, "tool.result", call, details, err);
 }
 
@@ -144,7 +137,7 @@ struct helper {
 	struct child child;
 };
 
-static int process_helper_process(const struct mend *mend, struct helper *helper, const char *call, struct sbx_error *err)
+static int start_helper(const struct mend *mend, struct helper *helper, const char *call, struct sbx_error *err)
 {
 	auto_free char *path = process_helper(helper->name, err);
 	const char *argv[] = {helper->name, "--config", mend->config, "--mend", call, NULL};
@@ -178,7 +171,7 @@ static int run_helpers(const struct mend *mend, const char *call, const struct l
 	int result = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(helpers); i++)
-		if (helpers[i].wanted && process_helper_process(mend, &helpers[i], call, err) < 0) {
+		if (helpers[i].wanted && start_helper(mend, &helpers[i], call, err) < 0) {
 			helpers[i].wanted = 0;
 			result = -1;
 		}
@@ -266,7 +259,8 @@ static int one(const struct mend *mend, int runs_fd, const char *call, enum mend
 				       : sbx_fail_errno(err, SBX_OS, "os_error", "cannot open the directory of a call");
 	if (at == 0)
 		return mend_unended(mend, run_fd, call, outcome, err);
-	if (mend_is_running(run_fd))
+	/* A state that could not be taken back yet is somebody's only copy: the next call on its directory takes it. */
+	if (mend_is_running(run_fd) || exists(run_fd, "state"))
 		return 0;
 	*outcome = MEND_REMOVED;
 	return io_remove_tree(runs_fd, call, err);

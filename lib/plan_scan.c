@@ -104,14 +104,6 @@ int plan_list_add(struct plan_list *list, uint64_t item, struct sbx_error *err)
 	return 0;
 }
 
-int plan_list_has(const struct plan_list *list, uint64_t item)
-{
-	for (size_t i = 0; i < list->count; i++)
-		if (list->items[i] == item)
-			return 1;
-	return 0;
-}
-
 void plan_list_clear(struct plan_list *list)
 {
 	free(list->items);

@@ -48,7 +48,6 @@ struct plan_list {
 	size_t count, cap;
 };
 int plan_list_add(struct plan_list *list, uint64_t item, struct sbx_error *err);
-int plan_list_has(const struct plan_list *list, uint64_t item); /* in linear time */
 void plan_list_clear(struct plan_list *list);
 
 struct plan_set {

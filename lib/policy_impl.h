@@ -25,7 +25,6 @@ enum param_type {
 	PARAM_TARGET,
 	PARAM_TYPES
 };
-const char *param_type_name(enum param_type type);
 
 /* The type of a checked declaration. */
 enum param_type param_type(jv declaration);

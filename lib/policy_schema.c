@@ -5,12 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "duration.h"
 #include "io.h"
 #include "json_out.h"
 
 static const size_t name_max = 64;
-static const int64_t duration_max_ms = (int64_t)24 * 60 * 60 * 1000; /* a day: no sandbox should live longer */
-static const int64_t size_max = (int64_t)1 << 40;		     /* 1 Ti */
+static const uint64_t duration_max_ms = (uint64_t)24 * 60 * 60 * 1000; /* a day: no sandbox should live longer */
+static const int64_t size_max = (int64_t)1 << 40;		       /* 1 Ti */
 
 int schema_fail(const struct schema *s, const struct yaml_at *at, const char *hint, const char *format, ...)
 {
@@ -24,45 +25,42 @@ int schema_fail(const struct schema *s, const struct yaml_at *at, const char *hi
 	return hint == NULL ? -1 : sbx_hint(s->err, "%s", hint);
 }
 
-/* A number and one of the units. UNITS: "ms", "s", …, ended by NULL; FACTORS stand beside them. */
-static int parse_units(const char *text, const char *const *units, const int64_t *factors, int64_t max, int64_t *out)
-{
-	size_t digits = text == NULL ? 0 : strspn(text, "0123456789");
-	char number[16];
-	uint64_t value;
-
-	if (digits == 0 || digits >= sizeof number)
-		return -1;
-	memcpy(number, text, digits);
-	number[digits] = '\0';
-	if (io_parse_u64(number, 1, (uint64_t)max, &value) < 0)
-		return -1;
-	for (size_t i = 0; units[i] != NULL; i++) {
-		if (strcmp(text + digits, units[i]) != 0)
-			continue;
-		if (__builtin_mul_overflow((int64_t)value, factors[i], out) || *out > max)
-			return -1;
-		return 0;
-	}
-	return -1;
-}
-
 int schema_duration(jv value, int64_t *ms)
 {
-	static const char *const units[] = {"ms", "s", "m", "h", NULL};
-	static const int64_t factors[] = {1, 1000, 60 * 1000, 60 * 60 * 1000};
+	const char *text = json_text(value);
+	uint64_t parsed;
 
-	return parse_units(json_text(value), units, factors, duration_max_ms, ms);
+	if (text == NULL || duration_parse_ms(text, duration_max_ms, &parsed) < 0 || parsed == 0)
+		return -1;
+	*ms = (int64_t)parsed;
+	return 0;
 }
 
 int schema_size(jv value, int64_t *bytes)
 {
-	static const char *const units[] = {"Ki", "Mi", "Gi", NULL};
-	static const int64_t factors[] = {(int64_t)1 << 10, (int64_t)1 << 20, (int64_t)1 << 30};
+	static const struct {
+		const char *unit;
+		int64_t bytes;
+	} units[] = {{"Ki", (int64_t)1 << 10}, {"Mi", (int64_t)1 << 20}, {"Gi", (int64_t)1 << 30}};
+	const char *text = json_text(value);
+	size_t digits = text == NULL ? 0 : strspn(text, "0123456789");
+	char number[16];
+	uint64_t n;
 
 	if (json_number(value, bytes) == 0)
 		return *bytes > 0 && *bytes <= size_max ? 0 : -1;
-	return parse_units(json_text(value), units, factors, size_max, bytes);
+	if (digits == 0 || digits >= sizeof number)
+		return -1;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(units); i++)
+		if (strcmp(text + digits, units[i].unit) == 0) {
+			if (io_parse_u64(number, 1, (uint64_t)(size_max / units[i].bytes), &n) < 0)
+				return -1;
+			*bytes = (int64_t)n * units[i].bytes;
+			return 0;
+		}
+	return -1;
 }
 
 static int is_text(jv value)

@@ -22,11 +22,6 @@ static const struct {
 	[PARAM_TARGET] = {"target", " "},
 };
 
-const char *param_type_name(enum param_type type)
-{
-	return types[type].name;
-}
-
 enum param_type param_type(jv declaration)
 {
 	const char *name = json_str(declaration, "type");

@@ -64,19 +64,52 @@ static void close_others(const int *keep, size_t count)
 	syscall(SYS_close_range, from, ~0u, 0u);
 }
 
+static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
+static enum process_stop stop = PROCESS_STOP_ENDS;
+
+static int is_stop(int sig)
+{
+	for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
+		if (stop_signals[i] == sig)
+			return 1;
+	return 0;
+}
+
+static void set_mask(void)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; stop == PROCESS_STOP_HELD && i < ARRAY_LEN(stop_signals); i++)
+		sigaddset(&mask, stop_signals[i]);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+}
+
+static void handle(int sig, void (*handler)(int))
+{
+	const struct sigaction action = {.sa_handler = handler};
+
+	sigaction(sig, &action, NULL);
+}
+
 static void reset_signals(void)
 {
-	struct sigaction action = {.sa_handler = SIG_DFL};
-	sigset_t none;
-
-	/* What a caller ignores stays ignored over an exec; the real-time signals above mean nothing to us or to our children. */
-	for (int sig = 1; sig <= SIGSYS; sig++)
+	/* What a caller ignores stays ignored over an exec; the real-time signals above mean nothing to us or to our
+	 * children. */
+	for (int sig = 1; sig <= SIGSYS; sig++) {
+		int ignored = sig == SIGPIPE || (stop == PROCESS_STOP_IGNORED && is_stop(sig));
 		if (sig != SIGKILL && sig != SIGSTOP)
-			sigaction(sig, &action, NULL);
-	action.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &action, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+			handle(sig, ignored ? SIG_IGN : SIG_DFL);
+	}
+	set_mask();
+}
+
+void process_set_stop(enum process_stop how)
+{
+	stop = how;
+	for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
+		handle(stop_signals[i], stop == PROCESS_STOP_IGNORED ? SIG_IGN : SIG_DFL);
+	set_mask();
 }
 
 /* Variables that make the dynamic loader bring foreign code or settings into a program. */
@@ -85,13 +118,16 @@ static int is_loader_variable(const char *pair)
 	return strncmp(pair, "LD_", 3) == 0 || strncmp(pair, "GLIBC_TUNABLES=", 15) == 0;
 }
 
-/* The words of our own command line, from /proc/self/cmdline, whose bytes are in TEXT. */
+/* The words of our own command line, from /proc/self/cmdline, whose bytes are in TEXT; 0 when they are more than MAX. */
 static size_t split_words(char *text, size_t len, char **words, size_t max)
 {
 	size_t count = 0;
 
-	for (size_t at = 0; at < len && count < max - 1; at += strlen(text + at) + 1)
+	for (size_t at = 0; at < len; at += strlen(text + at) + 1) {
+		if (count == max - 1)
+			return 0;
 		words[count++] = text + at;
+	}
 	words[count] = NULL;
 	return count;
 }

@@ -6,11 +6,23 @@
 #include "base.h"
 #include "error.h"
 
-/* NAME is the program's. KEEP lists the KEEP_COUNT descriptors that options named. Starts the program again when the caller's environment holds LD_* or
- * GLIBC_TUNABLES (so options must not be changed while they are parsed). Makes descriptors 0 to 2 exist, closes every other one, ignores SIGPIPE, resets the
- * other signals and the mask, empties the environment and sets HOME, LC_ALL, TZ and PATH, sets umask 077, no core file, not dumpable. Fails only when
- * /dev/null cannot be opened or the program cannot be started again. */
+/* NAME is the program's. KEEP lists the KEEP_COUNT descriptors that options named. Starts the program again when the
+ * caller's environment holds LD_* or GLIBC_TUNABLES (so options must not be changed while they are parsed). Makes
+ * descriptors 0 to 2 exist, closes every other one, ignores SIGPIPE, resets the other signals and the mask (but see
+ * process_set_stop), empties the environment and sets HOME, LC_ALL, TZ and PATH, sets umask 077, no core file, not
+ * dumpable. Fails only when /dev/null cannot be opened or the program cannot be started again. */
 int process_clean(const char *name, const int *keep, size_t keep_count, struct sbx_error *err);
+
+/* How INT, TERM and HUP meet this process. */
+enum process_stop {
+	PROCESS_STOP_ENDS, /* as by default */
+	PROCESS_STOP_IGNORED,
+	PROCESS_STOP_HELD, /* blocked: they wait for a signalfd */
+};
+
+/* Takes effect at once, and process_clean keeps it: for a program that must not be ended from here on. Children that
+ * spawn starts get the default all the same. */
+void process_set_stop(enum process_stop how);
 
 /* Directory of the running program's file ("/usr/bin"), for finding helpers beside it; owned by the caller. */
 char *process_dir(struct sbx_error *err);

@@ -217,13 +217,13 @@ static jv essence(jv finding)
 	return cut;
 }
 
-jv result_set_findings(jv result, jv findings)
+jv result_set_findings(jv result, jv findings, int64_t total)
 {
 	jv kept = jv_array();
 	size_t used = 0;
-	int total = json_length(findings);
+	int count = json_length(findings);
 
-	for (int i = 0; i < total && i < LIMIT_FINDINGS; i++) {
+	for (int i = 0; i < count && i < LIMIT_FINDINGS; i++) {
 		auto_jv whole = json_at(findings, i), finding = clip(whole, finding_depth);
 		size_t size = written_size(finding, finding_room);
 		if (size > finding_room) {
@@ -238,7 +238,7 @@ jv result_set_findings(jv result, jv findings)
 		kept = json_append(kept, take_jv(&finding));
 	}
 	result = json_set(result, "findings", kept);
-	return json_set_int(result, "findings_total", total);
+	return json_set_int(result, "findings_total", total > count ? total : count);
 }
 
 jv result_set_isolation(jv result, jv evidence)

@@ -23,8 +23,8 @@ struct result_output {
 int result_set_output(jv *result, const struct result_output *output, struct sbx_error *err);
 
 /* Consumes RESULT; sets "findings" (borrowed; strongest first): at most LIMIT_FINDINGS within 256 KiB, long strings cut
- * and marked with their digest; and "findings_total". */
-jv result_set_findings(jv result, jv findings);
+ * and marked with their digest; and "findings_total": TOTAL, or how many FINDINGS are when that is more. */
+jv result_set_findings(jv result, jv findings, int64_t total);
 
 /* Consumes RESULT; sets "isolation": the evidence (borrowed), or only its name when it is larger than 16 KiB. */
 jv result_set_isolation(jv result, jv evidence);

@@ -102,8 +102,11 @@ static int turn(struct run *run)
 	};
 	int n = poll(fds, POLLED, clock_left_ms(run->guard));
 
-	if (n == 0)
+	/* Not only when nothing came: a driver that never stops writing must not outlive its time. */
+	if (clock_left_ms(run->guard) == 0) {
 		lose_patience(run);
+		return 0;
+	}
 	if (n <= 0)
 		return 0;
 	if (fds[ON_SIGNAL].revents & POLLIN)

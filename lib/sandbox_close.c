@@ -5,11 +5,9 @@
 
 #include "audit.h"
 #include "call.h"
-#include "io.h"
 #include "log.h"
 #include "plan.h"
 #include "refused.h"
-#include "result.h"
 #include "sandbox_keep.h"
 #include "sandbox_report.h"
 
@@ -75,6 +73,25 @@ const char *sandbox_taken_name(enum ws_taken taken)
 	return taken == WS_TAKEN ? "taken" : taken == WS_UNCHANGED ? "unchanged" : "kept_beside";
 }
 
+static void fail_rejected(struct sbx_error *trouble)
+{
+	sbx_fail(trouble, SBX_COMMAND_FAILED, "state_rejected",
+		 "the state that the run left is not a successor of the one it was given");
+	sbx_hint(trouble,
+		 "it stands beside, as state.rejected in the call's directory below runs/ in the state directory");
+}
+
+/* Mending by itself looks only after calls that died: this one is to be named. */
+static void fail_not_taken(struct sbx_error *trouble, const struct sbx_error *why, const char *call)
+{
+	sbx_fail(trouble, SBX_COMMAND_FAILED, "state_not_taken",
+		 "the state that the run left could not be taken back (%s)", why->message);
+	sbx_hint(trouble,
+		 "it waits in the call's directory: see to the cause (a full disk?), then run sbx-run --mend %s; the "
+		 "next call that uses this state takes it too",
+		 call);
+}
+
 void sandbox_take_state_back(struct sandbox_stage *s)
 {
 	struct sandbox_outcome *o = &s->outcome;
@@ -83,20 +100,19 @@ void sandbox_take_state_back(struct sandbox_stage *s)
 
 	if (!s->prepared->writes || s->prepared->state_file == NULL)
 		return;
-	if (ws_state_take_back(&s->prepared->ws, s->run_fd, &taken, &err) < 0) {
-		taken = WS_KEPT_BESIDE;
+	int got = ws_state_take_back(&s->prepared->ws, s->run_fd, &taken, &err);
+	if (got < 0)
 		log_error(&err);
-	}
-	s->state_file = sandbox_taken_name(taken);
-	if (taken != WS_KEPT_BESIDE || !s->driver_ran)
+	s->state_file = got < 0 ? "not_taken" : sandbox_taken_name(taken);
+	if ((got == 0 && taken != WS_KEPT_BESIDE) || !s->driver_ran)
 		return;
 	/* An apply whose state is not known any more is no success. */
 	if (o->state == SANDBOX_COMPLETED)
 		o->state = SANDBOX_FAILED;
-	sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "state_rejected",
-		 "the state that the run left is not a successor of the one it was given");
-	sbx_hint(&o->trouble,
-		 "it stands beside, as state.rejected in the call's directory below runs/ in the state directory");
+	if (got < 0)
+		fail_not_taken(&o->trouble, &err, call_id(s->call));
+	else
+		fail_rejected(&o->trouble);
 }
 
 /* A plan is used up when anything of it may have happened. */
@@ -186,15 +202,6 @@ void sandbox_close(struct sandbox_stage *s)
 	record_end(s);
 }
 
-static void store_result(const struct sandbox_stage *s, jv result)
-{
-	auto_buf text = BUF_INIT(LIMIT_CALL);
-	struct sbx_error err = SBX_ERROR_INIT;
-
-	if (json_write(result, &text, &err) < 0 || io_create_file(s->run_fd, "result", text.data, text.len, &err) < 0)
-		log_error(&err);
-}
-
 jv sandbox_result(const struct sandbox_stage *s)
 {
 	const struct sandbox_outcome *o = &s->outcome;
@@ -209,8 +216,5 @@ jv sandbox_result(const struct sandbox_stage *s)
 	result = json_set_str(result, "state_file", s->state_file);
 	if (jv_is_valid(s->plan))
 		result = json_set(result, "plan", jv_copy(s->plan));
-	result = add_record_head(s, result);
-	if (sandbox_is_claimed(s->call))
-		store_result(s, result);
-	return result;
+	return add_record_head(s, result);
 }

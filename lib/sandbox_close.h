@@ -15,7 +15,7 @@ struct sandbox_stage {
 	int driver_ran;		/* it may have done something: no approval comes back for it without its word */
 	jv findings;		/* all of them */
 	jv plan;		/* {id, seal_sha256, …} when one was kept */
-	const char *state_file; /* "none", "unchanged", "taken", "kept_beside" */
+	const char *state_file; /* "none", "unchanged", "taken", "kept_beside", "not_taken" */
 };
 void sandbox_stage_init(struct sandbox_stage *stage);
 void sandbox_stage_clear(struct sandbox_stage *stage);
@@ -24,7 +24,8 @@ void sandbox_stage_clear(struct sandbox_stage *stage);
 int sandbox_record_start(const struct sandbox_stage *stage, struct sbx_error *err);
 
 /* After the driver, or instead of it: the state comes back. Whatever way the run ended, the newest one that Terraform
- * wrote counts; an apply whose state is not known any more is no success ("state_rejected"). */
+ * wrote counts; an apply whose state is not known any more is no success: "state_rejected" when it stands beside,
+ * "state_not_taken" when it could not be taken (a full disk) and waits for mending. */
 void sandbox_take_state_back(struct sandbox_stage *stage);
 
 const char *sandbox_taken_name(enum ws_taken taken);
@@ -33,8 +34,7 @@ const char *sandbox_taken_name(enum ws_taken taken);
  * sandbox.completed is written. What fails here is logged, or becomes the outcome's trouble. */
 void sandbox_close(struct sandbox_stage *stage);
 
-/* The member "result"; the caller's. That of a call which has spent an approval is kept as runs/CALL/result too: its
- * reader may have gone. */
+/* The member "result"; the caller's. */
 jv sandbox_result(const struct sandbox_stage *stage);
 
 /* The proof that nothing was started, for a call that has claimed an approval. */

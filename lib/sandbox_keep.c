@@ -6,11 +6,9 @@
 
 #include "call.h"
 #include "clock.h"
+#include "hostcheck.h"
 #include "plan.h"
 #include "tree.h"
-
-#define LOCK_FILE ".terraform.lock.hcl"
-static const size_t lock_file_max = (size_t)1 << 20;
 
 int sandbox_makes_plan(jv run)
 {
@@ -36,9 +34,9 @@ static int lock_digest(const struct sandbox_file *tree, const char *cwd, char sh
 	sha256[0] = '\0';
 	if (tree->fd < 0)
 		return 0;
-	if (asprintf(&path, "%s%s%s", at_top ? "" : cwd, at_top ? "" : "/", LOCK_FILE) < 0)
+	if (asprintf(&path, "%s%s%s", at_top ? "" : cwd, at_top ? "" : "/", HOSTCHECK_LOCK_FILE) < 0)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	int found = tree_find(tree->fd, tree->size, path, lock_file_max, &text, &len, err);
+	int found = tree_find(tree->fd, tree->size, path, HOSTCHECK_LOCK_MAX, &text, &len, err);
 	if (found == 1)
 		digest_sha256_hex(text, len, sha256);
 	return found < 0 ? -1 : 0;
@@ -90,6 +88,24 @@ static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandb
 	return jv_is_valid(plan->state) ? json_set(seal, "state", jv_copy(plan->state)) : seal;
 }
 
+/* How many changes the plan has; -1 when sbx-plan did not say, or said less than it listed. */
+static int64_t count_changes(const struct sandbox_plan *plan, const struct sandbox_outcome *outcome, struct sbx_error *err)
+{
+	int64_t total, listed = json_length(plan->findings) - (outcome->state_changed != 0);
+
+	if (json_int(outcome->analysis, "total", &total) < 0 || total < listed)
+		return sbx_fail(err, SBX_COMMAND_FAILED, "plan_unreadable", "the plan cannot be judged: the list of its changes is not whole");
+	/* The strongest stand first: when the last one that fits destroys something, one that does not fit may too, and nobody would read of it. */
+	auto_jv last = json_at(plan->findings, (int)listed - 1);
+	const char *verdict = json_str(last, "verdict");
+	if (total > listed && (verdict == NULL || strcmp(verdict, "destructive") == 0)) {
+		sbx_fail(err, SBX_COMMAND_FAILED, "plan_too_large", "the plan destroys more than a person can be shown");
+		sbx_hint(err, "split the change, so that at most %d objects are destroyed at once", LIMIT_FINDINGS);
+		return -1;
+	}
+	return total + (outcome->state_changed != 0);
+}
+
 int sandbox_keep(const struct state *state, const struct secret *key, const struct sandbox_plan *plan,
 		 const struct sandbox_outcome *outcome, jv *kept, struct sbx_error *err)
 {
@@ -98,8 +114,9 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 	char plan_sha256[DIGEST_HEX_SIZE], lock_sha256[DIGEST_HEX_SIZE], findings_sha256[65], seal_sha256[65];
 	char id[STATE_ID_SIZE], now[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE];
 	uint64_t size;
+	int64_t total = count_changes(plan, outcome, err);
 
-	if (digest_fd_hex(outcome->plan_fd, LIMIT_ARTIFACT, plan_sha256, &size, err) < 0 ||
+	if (total < 0 || digest_fd_hex(outcome->plan_fd, LIMIT_ARTIFACT, plan_sha256, &size, err) < 0 ||
 	    lock_digest(&plan->tree, json_str(workspace, "cwd"), lock_sha256, err) < 0 ||
 	    json_digest(plan->findings, findings_sha256, err) < 0)
 		return -1;
@@ -113,7 +130,7 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 	seal = json_set(take_jv(&seal), "programs", jv_copy(plan->digests));
 	seal = json_set_str(take_jv(&seal), "verdict", plan->verdict);
 	seal = json_set_str(take_jv(&seal), "findings_sha256", findings_sha256);
-	seal = json_set_int(take_jv(&seal), "findings", json_length(plan->findings));
+	seal = json_set_int(take_jv(&seal), "findings", total);
 	seal = json_set_str(json_set_str(take_jv(&seal), "created_at", now), "expires_at", end);
 	if (plan_keep(state, key, seal, outcome->plan_fd, plan->tree.fd, plan->findings, id, seal_sha256, err) < 0)
 		return -1;

@@ -217,13 +217,33 @@ static int take_programs(struct prepared *p, const struct state *state, enum nee
 	return 0;
 }
 
-/* Terraform's settings: providers come from the mirror, and from nowhere else. */
+static int is_terraform(jv run)
+{
+	static const char *const names[] = {"terraform", "tofu"};
+	auto_jv env = json_object(run, "env"), programs = json_object(run, "programs");
+
+	if (json_has(env, "TF_CLI_CONFIG_FILE") || json_bool(run, "analyse") == 1 || json_bool(run, "plan") == 1)
+		return 1;
+	if (!jv_is_valid(programs))
+		return 0;
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
+		auto_jv program = jv_object_iter_value(programs, i);
+		const char *path = json_str(program, "path"), *slash = path ? strrchr(path, '/') : NULL;
+		for (size_t k = 0; slash != NULL && k < ARRAY_LEN(names); k++)
+			if (strcmp(slash + 1, names[k]) == 0)
+				return 1;
+	}
+	return 0;
+}
+
+/* Terraform's settings: providers come from the mirror and from nowhere else. Without a mirror that place does not exist in the sandbox, so that only what is
+ * built into terraform can run: left to itself it would take programs out of the workspace (terraform.d/plugins), which an agent may have put there. */
 static int write_rc(struct prepared *p, const struct state *state, const char *call, int run_fd, struct sbx_error *err)
 {
 	static const char text[] = "provider_installation {\n  filesystem_mirror {\n    path = \"" SANDBOX_MIRROR
 				   "\"\n  }\n}\ndisable_checkpoint = true\n";
 
-	if (json_str(p->run, "mirror") == NULL)
+	if (json_str(p->run, "mirror") == NULL && !is_terraform(p->run))
 		return 0;
 	if (io_create_file(run_fd, RC_FILE, text, sizeof text - 1, err) < 0)
 		return -1;
@@ -250,13 +270,9 @@ static int check_out(struct prepared *p, const struct state *state, jv call, int
 }
 
 /* sbx-approve has stopped what is not approved, and its seal says that it has looked; this is the second lock. */
-static int check_approval(jv call, jv policy, struct sbx_error *err)
+static int check_approval(jv call, struct sbx_error *err)
 {
-	const char *effect = json_str(policy, "effect"), *state = call_approval_state(call);
-
-	if (effect != NULL && strcmp(effect, "allow") == 0)
-		return 0;
-	if (effect != NULL && strcmp(effect, "approve") == 0 && state != NULL && strcmp(state, "claimed") == 0)
+	if (call_may_run(call))
 		return 0;
 	return sbx_fail(err, SBX_DENIED, "not_approved", "the call is neither allowed nor approved");
 }
@@ -273,7 +289,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->run))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
 	int plan = json_bool(p->run, "plan") == 1;
-	if (check_approval(call, policy, err) < 0 || result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
+	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
 	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
 	    hostcheck(config, state, key, call, err) < 0)
 		return -1;

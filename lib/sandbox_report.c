@@ -102,7 +102,9 @@ int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, c
 	made = json_set(made, "artifacts", jv_copy(outcome->artifacts));
 	if (jv_is_valid(outcome->isolation))
 		made = result_set_isolation(made, outcome->isolation);
-	made = result_set_findings(made, findings);
+	int64_t total = 0; /* sbx-plan lists the strongest, and says how many there are */
+	json_int(outcome->analysis, "total", &total);
+	made = result_set_findings(made, findings, total + (outcome->state_changed != 0));
 	made = json_set_str(made, "verdict", verdict);
 	*result = add_reason(made, run, outcome);
 	return add_output(result, run, outcome, err);

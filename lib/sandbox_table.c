@@ -338,9 +338,11 @@ int sandbox_mounts(const struct sandbox_job *job, struct sandbox_mounts *mounts,
 		if (add_program(job->run, json_text(name), mounts, err) < 0)
 			return -1;
 	}
-	if (job->rc == NULL || mirror == NULL)
+	if (job->rc == NULL)
 		return 0;
-	return add_mount(mounts, mirror, SANDBOX_MIRROR, err) < 0 ? -1 : add_mount(mounts, job->rc, SANDBOX_RC, err);
+	if (mirror != NULL && add_mount(mounts, mirror, SANDBOX_MIRROR, err) < 0)
+		return -1;
+	return add_mount(mounts, job->rc, SANDBOX_RC, err);
 }
 
 void sandbox_mounts_clear(struct sandbox_mounts *mounts)

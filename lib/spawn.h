@@ -1,4 +1,5 @@
-/* Starting and waiting for child programs: the only caller of posix_spawn and of wait. No shell, an absolute path, an environment
+/* Starting and waiting for child programs: the only caller of posix_spawn. (sbx-entry, which reaps everything in its sandbox, the driver, which clones into
+ * namespaces, and the evaluation of when: rules, which must not exec, wait for themselves.) No shell, an absolute path, an environment
  * built from nothing, an explicit list of descriptors, all signals reset, and a deadline on every wait. */
 #ifndef SBX_SPAWN_H
 #define SBX_SPAWN_H

@@ -56,9 +56,12 @@ static const char *choose_config(const char *option, int in_account, struct sbx_
 		return SBX_CONFIG_DEFAULT;
 	if (option != NULL)
 		return option;
-	if (variable != NULL && variable[0] != '\0')
-		return strdup(variable);
-	return SBX_CONFIG_DEFAULT;
+	if (variable == NULL || variable[0] == '\0')
+		return SBX_CONFIG_DEFAULT;
+	const char *copy = strdup(variable); /* the environment is emptied; this lives as long as the process */
+	if (copy == NULL)
+		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	return copy;
 }
 
 int start(const char *name, const char *config_option, const int *keep, size_t keep_count, unsigned flags,

@@ -159,8 +159,10 @@ int state_run_open(const struct state *state, const char *call, struct sbx_error
 	if (runs < 0)
 		return -1;
 	int fd = openat(runs, call, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0)
+	if (fd < 0 && errno == ENOENT)
 		return sbx_fail(err, SBX_DENIED, "call_closed", "this call is over, or was never begun here");
+	if (fd < 0)
+		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot open the call's directory");
 	return fd;
 }
 
@@ -213,8 +215,10 @@ enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modifie
 	auto_fd fd = openat(run_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 
 	*modified_s = 0;
-	if (fd < 0 || fstat(fd, &st) < 0)
+	if (fd < 0 && errno == ENOENT)
 		return STAGE_ABSENT;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return STAGE_LOCKED; /* nothing is known: whoever mends must keep away */
 	*modified_s = st.st_mtim.tv_sec;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return STAGE_LOCKED;

@@ -70,7 +70,8 @@ static int is_left_out(const char *name)
 	static const char state[] = ".tfstate";
 	size_t len = strlen(name), state_len = sizeof state - 1;
 
-	if (strcmp(name, ".terraform") == 0 || strcmp(name, ".git") == 0)
+	/* terraform.d/plugins is where terraform looks for providers when nothing tells it otherwise: programs of the workspace's author. */
+	if (strcmp(name, ".terraform") == 0 || strcmp(name, "terraform.d") == 0 || strcmp(name, ".git") == 0)
 		return 1;
 	if (len >= state_len && strcmp(name + len - state_len, state) == 0)
 		return 1;

@@ -6,7 +6,7 @@
 #include "digest.h"
 
 /* Pack the directory DIRFD into FD (from its current offset). Directories, regular files with one link and symlinks
- * that stay inside are taken; *.tfstate and *.tfstate.*, .terraform/ and .git/ are left out; anything else (a device, a
+ * that stay inside are taken; *.tfstate and *.tfstate.*, .terraform/, terraform.d/ and .git/ are left out; anything else (a device, a
  * socket, a file with two links, a symlink out) is "unsafe_tree" (65), naming the path; past a limit "tree_too_large"
  * (65). SHA256 gets the digest of all bytes written, *SIZE their number. */
 int tree_pack(int dirfd, int fd, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int stubborn;
@@ -96,6 +97,24 @@ static void sleep_on(void)
 		pause();
 }
 
+static void reach(void)
+{
+	char path[64];
+	pid_t child = fork();
+
+	if (child != 0) {
+		waitpid(child, NULL, 0);
+		return;
+	}
+	static const char *const places[] = {"fd/1", "mem"};
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof path, "/proc/%d/%s", (int)getppid(), places[i]);
+		int fd = open(path, O_WRONLY);
+		dprintf(2, "%s: %s\n", places[i], fd >= 0 ? "open" : "refused");
+	}
+	_exit(0);
+}
+
 static void linger(void)
 {
 	if (fork() == 0) {
@@ -140,6 +159,10 @@ static int act(char **argv, int left)
 		sleep_on();
 	if (NEEDS("linger", 0)) {
 		linger();
+		return 1;
+	}
+	if (NEEDS("reach", 0)) {
+		reach();
 		return 1;
 	}
 	if (NEEDS("fds", 0)) {

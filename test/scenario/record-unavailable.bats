@@ -6,11 +6,6 @@ setup() {
 	fresh_state
 }
 
-nothing_ran() {
-	run bash -c "grep -c sandbox.started '$T'/var/audit.jsonl 2>/dev/null || true"
-	[ "${output:-0}" = 0 ]
-}
-
 @test "a full disk refuses the action; room again lets it through" {
 	[ "$(id -u)" -eq 0 ] || skip 'mounts a small file system: needs root'
 	mkdir -p "$T/var"

@@ -8,6 +8,11 @@ needed() {
 		grep -vE '^(libc|libm|ld-linux.*|libgcc_s|libasan|libubsan|liblsan|libpthread)$' | sort | tr '\n' ' '
 }
 
+setup_file() {
+	# Without readelf, or with another output of it, every list below would be empty.
+	[[ $(needed "$SBX_BIN/sbx-policy") == *libjq* ]]
+}
+
 allowed() { # PROGRAM LIBRARIES...: at most these
 	local program=$1 library
 	shift

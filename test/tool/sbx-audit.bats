@@ -41,7 +41,9 @@ age() {
 		'--mend a b' '--principal x show' '--principal x --peer result y' '--principal x'; do
 		run_sbx 64 sbx-audit $words </dev/null
 	done
-	run_sbx 64 sbx-audit show --since yesterday
+	for words in yesterday 5 d -1d 1w 1000001d ''; do
+		run_sbx 64 sbx-audit show --since "$words"
+	done
 	printf 'colour: red\n' >>"$T/sbx.yaml"
 	run_sbx 78 sbx-audit show
 	run_sbx 78 sbx-audit </dev/null
@@ -131,6 +133,12 @@ age() {
 	assert_equal "$(jq -r .result.state "$T/out")" completed
 }
 
+@test "a signal that was there before the program does not end the last stage" {
+	run_to "$T/object" true
+	run_sbx 0 env --block-signal=TERM sh -c 'kill -TERM $$; exec sbx-audit' <"$T/object"
+	assert_json .result.state completed
+}
+
 @test "without a record the object still goes out, and is no success" {
 	run_to "$T/object" true
 	chmod 644 "$RECORD"
@@ -194,6 +202,8 @@ age() {
 	run_sbx 0 sbx-audit show --event nothing.such
 	assert_equal "$output" ''
 	run_sbx 0 sbx-audit show --since 1h
+	assert_contains "$output" 'tool.request'
+	run_sbx 0 sbx-audit show --since 1d
 	assert_contains "$output" 'tool.request'
 	run_sbx 0 sbx-audit show --since 2099-01-01T00:00:00Z
 	assert_equal "$output" ''

@@ -288,6 +288,10 @@ unhex() {
 	run_sbx 0 "$J" --help
 	assert_contains "$output" "usage: sbx-cred-jwt"
 	run_sbx 0 "$J" --version
+	for words in --help --version; do
+		run bash -c '"$1" "$2" >/dev/full' - "$J" "$words"
+		assert_equal "$status" 74
+	done
 	run_sbx 64 "$J"
 	run_sbx 64 "$J" steal
 	run_sbx 64 "$J" jwks more

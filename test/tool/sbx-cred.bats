@@ -513,6 +513,18 @@ refute_canary() {
 	assert_json 'keys | join(" ")' "error sbx"
 }
 
+@test "a signal that was there before the program is one: the call is refused by name and its approval given back" {
+	make_call "$(credentials ok)" approve
+	status=0
+	env --block-signal=TERM sh -c 'kill -TERM $$; exec "$1" sbx-run' - "$I/bin/sbx-cred" <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- || status=$?
+	assert_equal "$status" 1
+	output=$(cat "$T/out")
+	assert_call cancelled
+	assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
+	[ -e "$T/var/runs/$CALL/refused" ]
+	refute_run
+}
+
 @test "a call that comes right after the signal is refused by name and its approval given back" {
 	make_call "$(credentials ok)" approve
 	mkfifo "$T/in"
@@ -774,6 +786,10 @@ not_lockable() {
 	run_sbx 0 "$I/bin/sbx-cred" --help
 	assert_contains "$output" "usage: sbx-cred"
 	run_sbx 0 "$I/bin/sbx-cred" --version
+	for words in --help --version; do
+		run bash -c '"$1" "$2" >/dev/full' - "$I/bin/sbx-cred" "$words"
+		assert_equal "$status" 74
+	done
 	run_sbx 64 "$I/bin/sbx-cred"
 	run_sbx 64 "$I/bin/sbx-cred" --nonsense
 	run_sbx 64 "$I/bin/sbx-cred" --mend

@@ -84,7 +84,16 @@ ends() {
 		run_sbx 64 "$SBX_BIN/sbx-mcp" --wait "$time" </dev/null
 	done
 	for time in 0s 500ms 2m 24h; do
-		run_sbx 0 "$SBX_BIN/sbx-mcp" --deadline "$time" --wait "$time" -- "$DOOR" echo </dev/null
+		run_sbx 0 "$SBX_BIN/sbx-mcp" --deadline "$time" -- "$DOOR" echo </dev/null
+	done
+	# What sbx-approve would refuse at each call is refused at the start.
+	for time in 31m 1h 24h; do
+		run_sbx 64 "$SBX_BIN/sbx-mcp" --wait "$time" -- "$DOOR" echo </dev/null
+		assert_contains "$stderr" "--wait is no time"
+		assert_contains "$stderr" "up to 30m"
+	done
+	for time in 0s 500ms 30m; do
+		run_sbx 0 "$SBX_BIN/sbx-mcp" --wait "$time" -- "$DOOR" echo </dev/null
 	done
 }
 

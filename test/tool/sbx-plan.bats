@@ -221,6 +221,10 @@ change() {
 	assert_contains "$output" "usage: sbx-plan"
 	run_sbx 0 sbx-plan -V
 	assert_contains "$output" "sbx-plan "
+	for words in --help --version; do
+		run bash -c '"$1" "$2" >/dev/full' - sbx-plan "$words"
+		assert_equal "$status" 74
+	done
 	run_sbx 64 sbx-plan --format pulumi
 	assert_equal "$output" ""
 	run_sbx 64 sbx-plan --frobnicate

@@ -265,6 +265,15 @@ check_escapes() {
 	[ "$took" -lt 5000 ]
 }
 
+@test "a step that writes without end and ignores INT is killed after the grace" {
+	cp "$SBX_BUILD/test/stepper" "$PLACE/stepper"
+	OPTIONS+=(--bind "$PLACE/stepper:/app/stepper")
+	DEADLINE=300 GRACE=200
+	sandbox 0 output=100000 grace=200 step /app/stepper stubborn then flood 99999999999999 65 end
+	assert_equal "$(frame exit '{signal,stopped}')" '{"signal":9,"stopped":true}'
+	assert_equal "$(frame event .event)" deadline
+}
+
 fork_bomb() {
 	PIDS=48
 	sandbox 0 step /app/probe bomb end step /app/probe print after end
@@ -551,6 +560,24 @@ state_to_write() {
 	BACKGROUND=$!
 	head -c 20 "$D/pipe" >/dev/null
 	rc=0
+	wait "$BACKGROUND" || rc=$?
+	assert_equal "$rc" 74
+	wait_until 5 nobody_runs "$name"
+}
+
+@test "a reader that goes away ends a sandbox that writes without end" {
+	name=p$RANDOM$RANDOM
+	cp "$SBX_BUILD/test/stepper" "$PLACE/$name"
+	OPTIONS=(--bind "$PLACE/$name:/app/$name")
+	GRACE=100
+	table output=99999999999999 grace=100 step "/app/$name" stubborn then flood 99999999999999 65 end
+	driver_script
+	mkfifo "$D/pipe"
+	FRAMES=$D/pipe "${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
+	BACKGROUND=$!
+	head -c 20 "$D/pipe" >/dev/null
+	rc=0
+	timeout 10 tail --pid="$BACKGROUND" -f /dev/null
 	wait "$BACKGROUND" || rc=$?
 	assert_equal "$rc" 74
 	wait_until 5 nobody_runs "$name"

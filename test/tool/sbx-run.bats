@@ -445,8 +445,39 @@ no_sleeper() {
 	kill -TERM "$RUN"
 	end_run
 	assert_json .result.state cancelled
-	[ -s "$(call_dir)/result" ]
 	[ ! -e "$(call_dir)/refused" ]
+}
+
+@test "a call that comes with the signal is cancelled, and its approval given back" {
+	make_approved_call sleep_approved
+	mkfifo "$T/in"
+	sbx-run <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	RUN=$!
+	exec 8>"$T/in"
+	wait_until 10 grep -q 'SigBlk:.*4003$' "/proc/$RUN/status"
+	kill -STOP "$RUN"
+	cat "$T/call" >&8
+	exec 8>&-
+	kill -TERM "$RUN"
+	kill -CONT "$RUN"
+	end_run
+	assert_equal "$status" 1
+	assert_json .result.state cancelled
+	[ -s "$(call_dir)/refused" ]
+	run sleeps
+	assert_equal "$status" 1
+}
+
+@test "a signal while there is no call ends it" {
+	mkfifo "$T/in"
+	sbx-run <"$T/in" >"$T/out" 2>"$T/err" 3>&- &
+	RUN=$!
+	exec 8>"$T/in"
+	wait_until 10 grep -q 'SigBlk:.*4003$' "/proc/$RUN/status"
+	kill -TERM "$RUN"
+	end_run
+	exec 8>&-
+	assert_equal "$status" 143
 }
 
 @test "a deadline is a timeout" {
@@ -631,6 +662,27 @@ no_sleeper() {
 	assert_json .result.code state_rejected
 	run_sbx 0 chain read_state
 	assert_json '.result.stdout | contains("\"serial\":5")' true
+}
+
+@test "a state that cannot be taken back waits for mending" {
+	make_approved_call write_state serial=1
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	local backup
+	backup=$(dirname "$(find "$T/var/state/ws" "$T/var/ws" -name terraform.tfstate 2>/dev/null)")/terraform.tfstate.backup
+	mkdir -p "$backup/in-the-way"
+	make_approved_call write_state serial=2
+	run_sbx 1 bash -c "sbx-run <'$T/call'"
+	assert_json .result.code state_not_taken
+	assert_json .result.state failed
+	assert_json .result.state_file not_taken
+	assert_contains "$output" "sbx-run --mend $(jq -r .call.id "$T/call")"
+	[ -s "$(call_dir)/state" ]
+	[ ! -e "$(call_dir)/state.rejected" ]
+	rm -r "$backup"
+	run_sbx 0 sbx-run --mend "$(jq -r .call.id "$T/call")"
+	assert_json .state_file taken
+	run_sbx 0 chain read_state
+	assert_json '.result.stdout | contains("\"serial\":2")' true
 }
 
 # --- plans ---

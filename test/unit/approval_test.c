@@ -354,6 +354,13 @@ static void test_time(void)
 	auto_free char *told = events(row.asked_by);
 	CHECK_STR(told, "requested granted expired requested ");
 
+	/* Its time ended while somebody waited for a person: the row still says waiting, the answer is that it is over. */
+	CHECK(next.status == APPROVAL_WAITING);
+	sql("UPDATE approval SET expires = CAST(strftime('%s') AS INTEGER) - 1, created = CAST(strftime('%s') AS "
+	    "INTEGER) - 1801 WHERE state = 'waiting'");
+	CHECK(approval_reload(&approvals, &next, &err) == 0 && next.status == APPROVAL_WAITING);
+	CHECK_STR(claim(&approvals, &next, call_id(review.call)), "approval_expired");
+
 	/* The wall clock was set back: the boot clock has run on. */
 	approved(&approvals, "set back", &slow, &row);
 	sql("UPDATE approval SET booted = booted - 1801 WHERE state = 'approved'");

@@ -199,6 +199,39 @@ static void test_shape(void)
 	jv_free(call);
 }
 
+static int may_run(const char *effect, const char *approval)
+{
+	jv call = json_set(jv_object(), "policy", json_set_str(jv_object(), "effect", effect));
+	if (approval != NULL)
+		call = json_set(call, "approval", json_set_str(jv_object(), "state", approval));
+	auto_jv object = call;
+
+	return call_may_run(object);
+}
+
+static void test_may_run(void)
+{
+	static const char *const effects[] = {"allow", "approve", "deny", NULL};
+	static const char *const states[] = {"none", "waiting", "claimed", "", NULL};
+	int good = 0;
+
+	CHECK(may_run("allow", "none"));
+	CHECK(may_run("approve", "claimed"));
+	for (size_t i = 0; i < ARRAY_LEN(effects); i++)
+		for (size_t j = 0; j < ARRAY_LEN(states); j++)
+			good += may_run(effects[i], states[j]);
+	CHECK(good == 2);
+}
+
+static void test_state_class(void)
+{
+	CHECK(call_state_class("completed") == SBX_OK);
+	CHECK(call_state_class("failed") == SBX_COMMAND_FAILED && call_state_class("timeout") == SBX_COMMAND_FAILED);
+	CHECK(call_state_class("cancelled") == SBX_COMMAND_FAILED);
+	CHECK(call_state_class("unknown") == SBX_OUTCOME_UNKNOWN);
+	CHECK(call_state_class("refused") == SBX_DENIED);
+}
+
 int main(void)
 {
 	struct sbx_error e = SBX_ERROR_INIT;
@@ -211,6 +244,8 @@ int main(void)
 	test_errors();
 	test_stale();
 	test_shape();
+	test_may_run();
+	test_state_class();
 	secret_clear(&key);
 	state_close(&state);
 	io_remove_tree(AT_FDCWD, base, &e);

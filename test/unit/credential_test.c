@@ -243,6 +243,11 @@ static void test_process(void)
 	o = drive((const char *const[]){"/usr/bin/yes", NULL}, NULL, 0, 100, NULL, -1, 100);
 	CHECK(o.result < 0 && clock_mono_ms() - began < 20000);
 	CHECK_STR(o.err.code, "timeout");
+	/* Ready at every look: /dev/zero as the signals is so for certain, a flooding pipe nearly always. */
+	auto_fd ready = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	o = drive((const char *const[]){"/bin/sleep", "5", NULL}, NULL, 0, 100, NULL, ready, 100);
+	CHECK(o.result < 0);
+	CHECK_STR(o.err.code, "timeout");
 	/* Whoever inherits the pipe does not keep us from seeing the end. */
 	o = drive(SH("sleep 60 & echo whole"), NULL, 0, 100, NULL, -1, 30000);
 	CHECK(o.result == 0 && o.len == 6 && clock_mono_ms() - began < 30000);

@@ -147,7 +147,7 @@ static void findings_are_counted_and_capped(void)
 
 	for (int i = 0; i < 300; i++)
 		findings = json_append(take_jv(&findings), finding(i < 250 ? "destructive" : "safe", 20, 'a'));
-	result = result_set_findings(jv_object(), findings);
+	result = result_set_findings(jv_object(), findings, 0);
 	auto_jv kept = json_array(result, "findings"), last = json_at(kept, LIMIT_FINDINGS - 1);
 	CHECK(json_length(kept) == LIMIT_FINDINGS);
 	CHECK(json_int(result, "findings_total", &total) == 0 && total == 300);
@@ -157,7 +157,7 @@ static void findings_are_counted_and_capped(void)
 static void long_strings_of_findings_are_cut_with_a_digest(void)
 {
 	auto_jv findings = json_append(jv_array(), finding("review", 100000, 'a'));
-	auto_jv result = result_set_findings(jv_object(), findings), kept = json_array(result, "findings");
+	auto_jv result = result_set_findings(jv_object(), findings, 0), kept = json_array(result, "findings");
 	auto_jv first = json_at(kept, 0);
 	const char *address = json_str(first, "address");
 
@@ -226,7 +226,7 @@ static void the_worst_result_still_fits(void)
 				       .err_len = big,
 				       .err_dropped = UINT64_MAX};
 	CHECK(result_set_output(&result, &output, &err) == 0);
-	result = result_set_findings(result, findings);
+	result = result_set_findings(result, findings, 0);
 	result = result_set_isolation(result, evidence);
 	CHECK(written(result) <= ((size_t)64 + 16 + 256 + 16 + 4) << 10);
 	call = json_set(take_jv(&call), "result", result);
