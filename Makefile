@@ -142,6 +142,9 @@ $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c 
 
 .PHONY: deps demo test test-mcp test-sanitize fuzz audit check bench install uninstall clean help
 
+deps:
+	@scripts/deps test
+
 # SBX_NO_INSTALL=1 only prints what would be installed, and stops when something is missing.
 demo:
 	@scripts/deps demo
@@ -172,8 +175,8 @@ FUZZ_SECONDS ?= 30
 fuzz_targets := $(patsubst test/fuzz/%.c,$(BUILD)-fuzz/%,$(wildcard test/fuzz/*_fuzz.c))
 $(BUILD)-fuzz/%: test/fuzz/%.c $(wildcard lib/*.[ch])
 	@mkdir -p $(@D)/corpus-$*
-	clang -std=c17 -D_GNU_SOURCE -DSBX_ACCOUNT='"$(ACCOUNT)"' -DSBX_VERSION='"$(VERSION)"' -DSBX_STATIC -include lib/banned.h -ffunction-sections -Wl,--gc-sections -O1 -g \
-		-fsanitize=fuzzer,address,undefined -iquote lib -o $@ $< $(filter-out lib/isolate_seccomp.c,$(wildcard lib/*.c)) \
+	clang -std=c17 -D_GNU_SOURCE -DSBX_ACCOUNT='"$(ACCOUNT)"' -DSBX_VERSION='"$(VERSION)"' -DSBX_STATIC -include lib/banned.h -O1 -g \
+		-fsanitize=fuzzer,address,undefined -iquote lib -o $@ $< $(filter-out lib/isolate%.c lib/drive.c,$(wildcard lib/*.c)) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
 fuzz: $(fuzz_targets)
 	@for target in $(fuzz_targets); do \
@@ -209,6 +212,8 @@ help:
 	@echo 'make            build everything below $(BUILD)'
 	@echo 'make demo       install what is missing, build, and show the main job on this machine'
 	@echo 'make test       install what is missing, build, and run the tests'
+	@echo 'make deps       install what building and testing needs'
+	@echo 'make test-build build what the tests need; scripts/test FILE runs single test files'
 	@echo 'make test-mcp   the tests of the MCP dispatcher alone'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'

@@ -146,6 +146,8 @@ static int seek_approval(struct stage *s, int64_t wait_ms, jv *member, struct sb
 	    approvals_open(&s->approvals, &s->f.state, &s->f.key, &s->f.config, s->f.started.in_account, err) < 0 ||
 	    review_load(&s->f.state, &s->f.key, s->f.call, s->approvals.level, &s->review, err) < 0 ||
 	    review_subject(&s->review, subject, err) < 0 ||
+	    /* Nobody is asked for what could not run any more. */
+	    hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, err) < 0 || rest(s, 0, err) < 0 ||
 	    approval_meet(&s->approvals, &s->review, subject, &s->row, err) < 0)
 		return -1;
 	int done = decide(s, wait_ms, err);

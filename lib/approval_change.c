@@ -21,7 +21,7 @@ static int check_key_counts(const struct approvals *approvals, const struct sshs
 			 "requester and signer share this account: only a security key that was touched counts");
 		return sbx_hint(err, "sign with a key made by ssh-keygen -t ed25519-sk -O application=ssh:sbx-approve, "
 				     "run sbx in an account "
-				     "of its own, or set same_account in sbx.yaml");
+				     "of its own, or set same_account in sbx.yaml, deny this request and make the call again");
 	}
 	return 0;
 }
@@ -40,10 +40,10 @@ static int check_signature(const struct approvals *approvals, const struct appro
 	return check_key_counts(approvals, &sig, err);
 }
 
-static int mismatch(struct sbx_error *err)
+static int mismatch(const struct approval *row, struct sbx_error *err)
 {
 	sbx_fail(err, SBX_DENIED, "approval_mismatch", "the text that was signed is not the one that this call gives");
-	return sbx_hint(err, "deny it with sbx-approve deny, and make the call again");
+	return sbx_hint(err, "sbx-approve deny %s closes it; then make the call again, and read and sign the new text", row->id);
 }
 
 int approval_check(struct approvals *approvals, const struct approval *row, const struct review *review,
@@ -59,12 +59,12 @@ int approval_check(struct approvals *approvals, const struct approval *row, cons
 	digest_sha256_hex(buf_str(&text), text.len, digest);
 	if (row->text == NULL || text.len != row->text_len || memcmp(buf_str(&text), row->text, text.len) != 0 ||
 	    strcmp(digest, row->text_sha256) != 0)
-		return mismatch(err);
+		return mismatch(row, err);
 	if (row->signature == NULL)
-		return mismatch(err);
+		return mismatch(row, err);
 	if (check_signature(approvals, row, row->signature, row->signature_len, signer, err) < 0)
 		return -1;
-	return strcmp(signer, row->signer) == 0 ? 0 : mismatch(err);
+	return strcmp(signer, row->signer) == 0 ? 0 : mismatch(row, err);
 }
 
 /* Read ROW again inside the transaction: 1 when what was checked outside is what is stored. */
@@ -101,7 +101,7 @@ static int lost(struct approvals *approvals, struct approval *row, struct sbx_er
 		break;
 	}
 	/* Its time can be over before anybody closes the row. */
-	return approval_has_ended(row) ? approval_fail_ended(err) : mismatch(err);
+	return approval_has_ended(row) ? approval_fail_ended(err) : mismatch(row, err);
 }
 
 static int finish(struct approvals *approvals, int done, struct sbx_error *err)

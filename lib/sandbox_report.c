@@ -37,6 +37,20 @@ const char *sandbox_verdict(const struct sandbox_outcome *outcome)
 	return plan_verdict_name(verdict);
 }
 
+/* Whether terraform init failed for something that it could not get; its other failures explain themselves. The words are those of Terraform 1.5 to 1.14 and
+ * of OpenTofu. */
+static int is_unfetched(const struct buf *errors)
+{
+	static const char *const signs[] = {"Failed to query available provider", "Failed to install provider", "Could not retrieve",
+					    "Could not download module", "Failed to download module", "Failed to resolve provider",
+					    "provider registry", "dependency lock file", "lock file is read-only", "Module not installed"};
+
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+		if (strstr(buf_str(errors), signs[i]) != NULL)
+			return 1;
+	return 0;
+}
+
 /* Why it failed, as far as there is something to be done about it. */
 static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 {
@@ -47,7 +61,8 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 		result = json_set_str(result, "code", trouble->code);
 		return json_set_str(result, "hint", trouble->hint[0] != '\0' ? trouble->hint : trouble->message);
 	}
-	if (outcome->state != SANDBOX_FAILED || !sandbox_step_is(run, outcome->step, "terraform", "init"))
+	if (outcome->state != SANDBOX_FAILED || !sandbox_step_is(run, outcome->step, "terraform", "init") ||
+	    !is_unfetched(&outcome->err.bytes))
 		return result;
 	result = json_set_str(result, "code", "not_fetched");
 	if (mirror == NULL)

@@ -1,9 +1,11 @@
 /* Lock, look, adopt: the state of one directory. */
 #include "ws_state.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "io.h"
@@ -85,6 +87,55 @@ int ws_state_content(const struct ws_state *ws, struct sbx_error *err)
 	return fd;
 }
 
+/* 1 when another directory of the workspace NAME_FD holds a state of LINEAGE; OWN is the directory that it is to have. */
+static int is_elsewhere(int name_fd, const char *lineage, ino_t own, struct sbx_error *err)
+{
+	DIR *dir = fdopendir(name_fd);
+	int found = 0;
+
+	if (dir == NULL) {
+		close(name_fd);
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept states");
+	}
+	for (struct dirent *entry; found == 0 && (entry = readdir(dir)) != NULL;) {
+		struct sbx_error unreadable = SBX_ERROR_INIT;
+		struct ws_file file;
+		if (entry->d_name[0] == '.' || entry->d_ino == own)
+			continue;
+		auto_fd fd = openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0 && ws_file_open(fd, WS_STATE_FILE, SBX_PROTOCOL, &file, NULL, &unreadable) == 0)
+			found = file.present && strcmp(file.lineage, lineage) == 0;
+	}
+	closedir(dir);
+	return found;
+}
+
+/* Two directories with one state would each believe that the other's objects are theirs. */
+static int check_lineage(const struct state *state, const struct ws_state *ws, const char *lineage, struct sbx_error *err)
+{
+	auto_fd all = state_dir(state, "ws", err);
+	auto_fd listed = all < 0 ? -1 : openat(all, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names = listed < 0 ? NULL : fdopendir(take_fd(&listed));
+	struct stat own;
+	int found = 0;
+
+	if (names == NULL || fstat(ws->dir_fd, &own) < 0) {
+		if (names != NULL)
+			closedir(names);
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept states");
+	}
+	for (struct dirent *entry; found == 0 && (entry = readdir(names)) != NULL;) {
+		int fd = entry->d_name[0] == '.' ? -1 : openat(all, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+		if (fd >= 0)
+			found = is_elsewhere(fd, lineage, own.st_ino, err);
+	}
+	closedir(names);
+	if (found <= 0)
+		return found;
+	sbx_fail(err, SBX_CANNOT_CREATE, "state_shared", "another directory has this state already");
+	return sbx_hint(err, "two directories cannot own the same objects; adopt each its own state");
+}
+
 int ws_state_adopt(const struct state *state, const char *name, const char *path, const char *file,
 		   struct sbx_error *err)
 {
@@ -96,7 +147,7 @@ int ws_state_adopt(const struct state *state, const char *name, const char *path
 		return -1;
 	if (!theirs.present)
 		return sbx_fail(err, SBX_NO_INPUT, "missing_file",
-				"there is no state to adopt: the file is missing or empty");
+				"there is no state to adopt: %s is missing or empty", file);
 	if (ws_state_open(state, name, path, WS_WRITE, &ws, err) < 0)
 		return -1;
 	if (ws.present && strcmp(ws.sha256, theirs.sha256) == 0)
@@ -107,5 +158,7 @@ int ws_state_adopt(const struct state *state, const char *name, const char *path
 			err,
 			"move the state under ws/ in the state directory away first, if it is really to be replaced");
 	}
+	if (check_lineage(state, &ws, theirs.lineage, err) < 0)
+		return -1;
 	return ws_dir_put(ws.dir_fd, WS_STATE_FILE, from, err);
 }
