@@ -377,12 +377,15 @@ age() {
 	run_sbx 0 sbx-audit --mend "$id"
 	assert_contains "$stderr" 'still works'
 	# Those that hold this call's locks.
-	local pids
+	local pids pid
 	pids=$(for p in /proc/[0-9]*; do
 		ls -l "$p/fd" 2>/dev/null | grep -q "runs/$id/" && echo "${p#/proc/}"
 	done || true)
 	[ -n "$pids" ]
-	kill -9 $pids
+	# The youngest first: sbx-run must not live long enough to see that sbx-cred has gone, and to call it a cancel.
+	for pid in $(sort -rn <<<"$pids"); do
+		kill -9 "$pid" 2>/dev/null || true
+	done
 	mended() { sbx-audit --mend "$id" && [ "$(results "$id" | grep -c .)" = 1 ]; }
 	wait_until 20 mended
 	assert_equal "$(results "$id" | jq -c '[.state, .class, .mended]')" '["unknown",3,true]'
