@@ -377,16 +377,15 @@ age() {
 	run_sbx 0 sbx-audit --mend "$id"
 	assert_contains "$stderr" 'still works'
 	# Those that hold this call's locks.
-	local pids pid
+	local pids
 	pids=$(for p in /proc/[0-9]*; do
 		ls -l "$p/fd" 2>/dev/null | grep -q "runs/$id/" && echo "${p#/proc/}"
 	done || true)
 	[ -n "$pids" ]
-	# The youngest first. Where sbx-run still saw that sbx-cred had gone, it recorded a cancel, and that stands.
+	# Stopped first, so that none sees another one end. Where sbx-run still did, it recorded a cancel, and that stands.
 	local want
-	for pid in $(sort -rn <<<"$pids"); do
-		kill -9 "$pid" 2>/dev/null || true
-	done
+	kill -STOP $pids 2>/dev/null || true
+	kill -9 $pids 2>/dev/null || true
 	mended() { sbx-audit --mend "$id" && [ "$(results "$id" | grep -c .)" = 1 ]; }
 	wait_until 20 mended
 	case $(results "$id" | jq -c '[.state, .class, .mended]') in
