@@ -73,9 +73,10 @@ refute_contains() {
 	esac
 }
 
-# wait_until SECONDS COMMAND...: poll until it succeeds.
+# wait_until SECONDS COMMAND...: poll until it succeeds. On a busy machine, or with sanitizers, everything takes a few times longer; only a failure waits
+# that long.
 wait_until() {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * 4))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$SECONDS" -lt "$end" ] || {
