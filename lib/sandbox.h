@@ -39,7 +39,7 @@ struct sandbox_job {
 	jv run;			   /* policy.run */
 	jv settings;		   /* drivers.NAME of sbx.yaml */
 	jv digests;		   /* program name to SHA-256: those that must be found inside; may be invalid */
-	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL without a mirror */
+	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
 	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
