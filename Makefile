@@ -138,6 +138,10 @@ $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c 
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_crypto)
 
+$(BUILD)/test/member: test/helpers/member.c
+	@mkdir -p $(@D)
+	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
+
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
 .PHONY: deps demo test test-mcp test-sanitize fuzz audit check bench install uninstall clean help

@@ -21,8 +21,8 @@ setup() {
 		  - {expect: allow}
 	EOF
 	run_sbx 1 sbx-call reach
-	assert_contains "$(jq -r .result.stderr <<<"$output")" 'fd/1: refused'
-	assert_contains "$(jq -r .result.stderr <<<"$output")" 'mem: refused'
+	assert_contains "$(member .result.stderr <<<"$output")" 'fd/1: refused'
+	assert_contains "$(member .result.stderr <<<"$output")" 'mem: refused'
 }
 
 @test "programs that lie in the workspace are no providers" {
@@ -62,7 +62,7 @@ setup() {
 	run_sbx 1 sbx-call terraform_plan dir=envs/staging
 	assert_json .result.state failed
 	assert_json .result.plan null
-	assert_contains "$(jq -r .result.stderr <<<"$output")" 'ackend'
+	assert_contains "$(member .result.stderr <<<"$output")" 'ackend'
 }
 
 @test "a plan that destroys more than can be shown is not kept, and the count of a large one is true" {
@@ -72,10 +72,10 @@ setup() {
 	run_sbx 0 sbx-call terraform_plan dir=envs/staging
 	assert_json .result.findings_total 250
 	local plan
-	plan=$(jq -r .result.plan.id <<<"$output")
+	plan=$(member .result.plan.id <<<"$output")
 	run_sbx 75 sbx-call terraform_apply plan="$plan"
 	local approval
-	approval=$(jq -r .approval.id <<<"$output")
+	approval=$(member .approval.id <<<"$output")
 	run_sbx 0 sbx-approve show "$approval"
 	assert_contains "$output" "The plan's changes: 250"
 	assert_contains "$output" 'changes that do not stand above: 50'

@@ -49,9 +49,9 @@ none_left() {
 
 signed_apply() { # leaves an apply running whose first object is in the state; its door's pid is in $door
 	run_sbx 0 sbx-call terraform_plan dir=envs/staging
-	plan=$(jq -r .result.plan.id <<<"$output")
+	plan=$(member .result.plan.id <<<"$output")
 	run_sbx 75 sbx-call terraform_apply plan="$plan"
-	run_sbx 0 sbx-approve sign "$(jq -r .approval.id <<<"$output")" --key "$T/person"
+	run_sbx 0 sbx-approve sign "$(member .approval.id <<<"$output")" --key "$T/person"
 	sbx-call terraform_apply plan="$plan" >"$T/out" 2>"$T/err" 3>&- &
 	door=$!
 	wait_until 30 state_is_written || {

@@ -57,7 +57,7 @@ age() {
 	assert_json '[.seals[].stage] | last' audit
 	assert_json .result.state completed
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	assert_equal "$(events "$id")" 'tool.request guardrail.decision sandbox.started sandbox.completed tool.result'
 	assert_equal "$(results "$id" | jq -c '[.state, .class, .mended]')" '["completed",0,null]'
 	assert_equal "$(cat "$T/var/runs/$id/object")" "$output"
@@ -70,12 +70,12 @@ age() {
 	run_to "$T/object" fail status=3
 	run_sbx 1 sbx-audit <"$T/object"
 	assert_json .result.exit 3
-	assert_equal "$(results "$(jq -r .call.id <<<"$output")" | jq -c '[.state, .class]')" '["failed",1]'
+	assert_equal "$(results "$(member .call.id <<<"$output")" | jq -c '[.state, .class]')" '["failed",1]'
 	run_to "$T/object" nosuchtool
 	run_sbx 77 sbx-audit <"$T/object"
 	assert_call unknown_tool
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	assert_equal "$(results "$id" | jq -c '[.code, .stage, .class]')" '["unknown_tool","policy",77]'
 	[ -e "$T/var/runs/$id/ended.brief" ]
 }
@@ -149,7 +149,7 @@ age() {
 	assert_contains "$stderr" 'not in the record'
 	assert_contains "$stderr" 'chmod'
 	chmod 600 "$RECORD"
-	run_sbx 74 sbx-audit result "$(jq -r .call.id <<<"$output")" # it was kept
+	run_sbx 74 sbx-audit result "$(member .call.id <<<"$output")" # it was kept
 	assert_json .result.state completed
 	run_to "$T/object" true
 	run_sbx 0 sbx-audit <"$T/object"
@@ -187,7 +187,7 @@ age() {
 	run_to "$T/object" true
 	run_sbx 0 sbx-audit <"$T/object"
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	run_to "$T/object" nosuchtool
 	run_sbx 77 sbx-audit <"$T/object"
 	run_sbx 0 sbx-audit show
@@ -290,7 +290,7 @@ age() {
 	sbx-policy --principal agent true | sbx-approve | sbx-cred sbx-run >"$T/object" 2>/dev/null
 	run_sbx 0 sbx-audit <"$T/object"
 	local first=$output id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	run_sbx 0 sbx-audit --principal agent result "$id"
 	assert_equal "$output" "$first"
 	run_sbx 66 sbx-audit --principal other result "$id"
@@ -321,7 +321,7 @@ age() {
 @test "result: a call that still runs" {
 	run_sbx 0 sbx-policy --principal agent true
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	run_sbx 69 sbx-audit --principal agent result "$id"
 	assert_call call_running
 	run_sbx 66 sbx-audit --principal other result "$id"
@@ -331,7 +331,7 @@ age() {
 @test "mend: a call that nobody took further" {
 	run_sbx 0 sbx-policy --principal agent true
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	run_sbx 0 sbx-audit --mend "$id"
 	assert_contains "$stderr" 'nothing to mend'
 	assert_equal "$(results "$id")" ''
@@ -416,7 +416,7 @@ age() {
 @test "mend: two at once, one result" {
 	run_sbx 0 sbx-policy true
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	age 80 "$T/var/runs/$id/policy"
 	for i in 1 2 3 4; do
 		sbx-audit --mend 2>/dev/null 3>&- &
@@ -450,7 +450,7 @@ age() {
 @test "mend: the last stage does it on its way" {
 	run_sbx 0 sbx-policy true
 	local id
-	id=$(jq -r .call.id <<<"$output")
+	id=$(member .call.id <<<"$output")
 	age 80 "$T/var/runs/$id/policy"
 	run_to "$T/object" true
 	run_sbx 0 sbx-audit <"$T/object"
@@ -460,10 +460,10 @@ age() {
 @test "calls that are over are removed in time, those that run are not" {
 	run_to "$T/object" true
 	run_sbx 0 sbx-audit <"$T/object"
-	local kept=$T/var/runs/$(jq -r .call.id <<<"$output") brief
+	local kept=$T/var/runs/$(member .call.id <<<"$output") brief
 	run_to "$T/object" nosuchtool
 	run_sbx 77 sbx-audit <"$T/object"
-	brief=$T/var/runs/$(jq -r .call.id <<<"$output")
+	brief=$T/var/runs/$(member .call.id <<<"$output")
 	run_sbx 0 sbx-audit --mend
 	[ -d "$kept" ] && [ -d "$brief" ]
 	age 80 "$kept/ended" "$brief/ended.brief"

@@ -43,10 +43,10 @@ setup() {
 @test "a result is handed out again to the one who asked" {
 	run_sbx 0 sbx-call true
 	local first=$output
-	run_sbx 0 sbx-call <<<"result $(jq -r .call.id <<<"$first")"
-	assert_json .call.id "$(jq -r .call.id <<<"$first")"
+	run_sbx 0 sbx-call <<<"result $(member .call.id <<<"$first")"
+	assert_json .call.id "$(member .call.id <<<"$first")"
 	assert_json .result.state completed
-	run_sbx 66 sbx-call --principal somebody-else <<<"result $(jq -r .call.id <<<"$first")"
+	run_sbx 66 sbx-call --principal somebody-else <<<"result $(member .call.id <<<"$first")"
 	assert_call result_unknown
 }
 

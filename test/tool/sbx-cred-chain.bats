@@ -84,7 +84,7 @@ start_sleep() {
 	token
 	assert_json '.result.state + " " + .revocation[0].state' "completed revoked"
 	# It had it: something stands in the place of the secret.
-	assert_contains "$(jq -r .result.stdout <<<"$output")" REDACTED
+	assert_contains "$(member .result.stdout <<<"$output")" REDACTED
 	refute_contains "$output$stderr" "$(cat "$T/canary")"
 	refute_canary
 	refute_active

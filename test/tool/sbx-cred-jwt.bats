@@ -61,7 +61,7 @@ unhex() {
 	assert_equal "$(head -c 6 "$T/fields" | tr '\0' ' ')" "token "
 	assert_equal "$(tr '\0' '\n' <"$T/fields" | sed -n 2p)" "$(wc -c <"$T/token")"
 	refute_contains "$output$stderr" "$(cut -d. -f3 "$T/token")"
-	local expires=$(jq -r .expires_at <<<"$output")
+	local expires=$(member .expires_at <<<"$output")
 	output=$(part 2)
 	assert_json '[.iss, .sub, .aud, .jti, .scope, .exp - .iat, .nbf - .iat] | map(tostring) | join(" ")' \
 		"sbx:$(cat "$T/var/installation") agent https://api.test $LEASE pods:read pods:list 900 0"
@@ -84,13 +84,13 @@ unhex() {
 	mint '.settings.audience = ["a", "b"] | .settings.permissions = null | .settings.scope = "x y"'
 	assert_equal "$(part 2 | jq -c '[.aud, .scope]')" '[["a","b"],"x y"]'
 	mint 'del(.settings.permissions)'
-	assert_equal "$(part 2 | jq -r .scope)" test-read
+	assert_equal "$(part 2 | member .scope)" test-read
 	introspect 0
 	echo 'providers: {jwt: {issuer: "https://issuer.test"}}' >>"$T/sbx.yaml"
 	introspect 1
 	assert_contains "$stderr" "not of this issuer"
 	mint
-	assert_equal "$(part 2 | jq -r .iss)" https://issuer.test
+	assert_equal "$(part 2 | member .iss)" https://issuer.test
 	introspect 0
 }
 
@@ -102,7 +102,7 @@ unhex() {
 	assert_json '.keys[0] | has("d")' false
 	local x kid
 	x=$(jq -r '.keys[0].x' <<<"$output") kid=$(jq -r '.keys[0].kid' <<<"$output")
-	assert_equal "$(part 1 | jq -r .kid)" "$kid"
+	assert_equal "$(part 1 | member .kid)" "$kid"
 	assert_equal "$(printf '{"crv":"Ed25519","kty":"OKP","x":"%s"}' "$x" | openssl dgst -sha256 -binary | base64url)" "$kid"
 	{ printf '302a300506032b6570032100' | unhex; printf '%s=' "$x" | tr -- '-_' '+/' | base64 -d; } >"$T/public.der"
 	cut -d. -f1,2 "$T/token" | tr -d '\n' >"$T/signed"

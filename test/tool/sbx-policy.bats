@@ -50,7 +50,7 @@ edit() {
 	assert_json '.policy.run.steps[0].argv | join(" ")' 'echo --color=green 5 --loud --dir=envs/staging'
 	assert_json '.seals | map(.stage) | join(" ")' policy
 	assert_json 'has("error")' false
-	assert_equal "$(stat -c %a "$T/var/runs/$(jq -r .call.id <<<"$output")/policy")" 400
+	assert_equal "$(stat -c %a "$T/var/runs/$(member .call.id <<<"$output")/policy")" 400
 }
 
 @test "the same by a request on stdin; members and types are strict there" {
@@ -125,7 +125,7 @@ edit() {
 	assert_json .policy.rule param:dir
 	assert_json '.seals | length' 1
 	refute_contains "$stderr$(printf '%s' "$output" | jq -c '.error, .policy')" ignore-all
-	assert_contains "$(printf '%s' "$output" | jq -r .error.hint)" 'envs/*'
+	assert_contains "$(printf '%s' "$output" | member .error.hint)" 'envs/*'
 	for value in -chdir=x ../etc /etc envs/absent envs//staging envs/staging/ ./envs/staging envs/staging/../prod '' envs; do
 		run_sbx 77 sbx-policy terraform_plan "dir=$value"
 		assert_call bad_parameter
@@ -206,7 +206,7 @@ edit() {
 
 @test "the record: request and decision of every call, before the object" {
 	run_sbx 0 sbx-policy --principal agent true
-	id=$(printf '%s' "$output" | jq -r .call.id)
+	id=$(printf '%s' "$output" | member .call.id)
 	run_sbx 77 sbx-policy --principal agent nosuch
 	assert_equal "$(events 'select(.request_id).event' | tr '\n' ' ')" '"tool.request" "guardrail.decision" "tool.request" "guardrail.decision" '
 	assert_equal "$(events "select(.request_id == \"$id\" and .event == \"tool.request\") | [.tool, .principal, .via]")" '["true","agent","line"]'

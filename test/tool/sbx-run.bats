@@ -223,7 +223,7 @@ no_sleeper() {
 @test "--check says that this machine can make a sandbox" {
 	run_sbx 0 sbx-run --check
 	assert_equal "${output%% *}" OK
-	assert_equal "$(printf '%s' "${output#OK }" | jq -r .isolation)" local
+	assert_equal "$(printf '%s' "${output#OK }" | member .isolation)" local
 }
 
 # --- what is no call ---
@@ -307,7 +307,7 @@ no_sleeper() {
 	assert_json .error null
 	for stream in stdout stderr; do
 		assert_json ".result.artifacts[] | select(.name == \"$stream\") | .sha256" \
-			"$(sha256sum "$T/var/runs/$(printf '%s' "$output" | jq -r .call.id)/$stream" | cut -d' ' -f1)"
+			"$(sha256sum "$T/var/runs/$(printf '%s' "$output" | member .call.id)/$stream" | cut -d' ' -f1)"
 	done
 }
 
@@ -318,7 +318,7 @@ no_sleeper() {
 	assert_json '.result.encoding' utf-8
 	[ "$(printf '%s' "$output" | jq -c .result.stdout | wc -c)" -le $((64 * 1024 + 3)) ]
 	[ "$(printf '%s' "$output" | jq -c .result.stderr | wc -c)" -le $((16 * 1024 + 3)) ]
-	assert_equal "$(stat -c %s "$T/var/runs/$(printf '%s' "$output" | jq -r .call.id)/stdout")" 200000
+	assert_equal "$(stat -c %s "$T/var/runs/$(printf '%s' "$output" | member .call.id)/stdout")" 200000
 }
 
 @test "bytes that are no text are shown escaped" {
@@ -341,7 +341,7 @@ no_sleeper() {
 
 @test "a credential that a step prints does not leave" {
 	run_sbx 0 chain cred_show
-	assert_contains "$(printf '%s' "$output" | jq -r .result.stdout)" "SBX_TOKEN=/run/sbx/cred/0"
+	assert_contains "$(printf '%s' "$output" | member .result.stdout)" "SBX_TOKEN=/run/sbx/cred/0"
 	run grep -rlE 'eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.' "$T/var" --include=stdout --include=object --include=audit.jsonl
 	[ "$status" -eq 1 ]
 	refute_contains "$output" eyJ
@@ -705,7 +705,7 @@ terraform_dir() {
 	assert_json .result.stdout ""
 	assert_json .result.stderr ""
 	local plan
-	plan=$(printf '%s' "$output" | jq -r .result.plan.id)
+	plan=$(printf '%s' "$output" | member .result.plan.id)
 	[ -s "$T/var/plans/$plan/seal.json" ]
 	make_approved_call terraform_apply "plan=$plan"
 	run_sbx 0 bash -c "sbx-run <'$T/call'"
@@ -721,12 +721,12 @@ terraform_dir() {
 @test "what changed since the plan was made is named, and the approval comes back" {
 	terraform_dir
 	local plan
-	plan=$(chain terraform_plan dir=envs/staging 2>/dev/null | jq -r .result.plan.id)
+	plan=$(chain terraform_plan dir=envs/staging 2>/dev/null | member .result.plan.id)
 	make_approved_call terraform_apply "plan=$plan"
 	echo '# a comment' >>"$T/work/envs/staging/main.tf"
 	run_sbx 77 bash -c "sbx-run <'$T/call'"
 	assert_call plan_stale
-	assert_contains "$(printf '%s' "$output" | jq -r .error.message)" "the directory changed"
+	assert_contains "$(printf '%s' "$output" | member .error.message)" "the directory changed"
 	[ -s "$(call_dir)/refused" ]
 	sed -i '$d' "$T/work/envs/staging/main.tf"
 	sbx-policy terraform_apply "plan=$plan" 2>/dev/null | sbx-approve >"$T/again" 2>/dev/null
@@ -736,17 +736,17 @@ terraform_dir() {
 @test "a lock file and a state that changed are named" {
 	terraform_dir
 	local plan
-	plan=$(chain terraform_plan dir=envs/staging 2>/dev/null | jq -r .result.plan.id)
+	plan=$(chain terraform_plan dir=envs/staging 2>/dev/null | member .result.plan.id)
 	make_approved_call terraform_apply "plan=$plan"
 	: >"$T/work/envs/staging/.terraform.lock.hcl"
 	run_sbx 77 bash -c "sbx-run <'$T/call'"
-	assert_contains "$(printf '%s' "$output" | jq -r .error.message)" "lock file"
+	assert_contains "$(printf '%s' "$output" | member .error.message)" "lock file"
 	rm "$T/work/envs/staging/.terraform.lock.hcl"
 	make_call terraform_apply "plan=$plan"
 	printf '{"version":4,"terraform_version":"1.11.4","serial":3,"lineage":"one","outputs":{},"resources":[]}\n' >"$T/s"
 	sbx-run adopt-state envs/staging "$T/s"
 	run_sbx 77 bash -c "sbx-run <'$T/call'"
-	assert_contains "$(printf '%s' "$output" | jq -r .error.message)" "state"
+	assert_contains "$(printf '%s' "$output" | member .error.message)" "state"
 }
 
 @test "a plan that sbx-plan does not take is not kept, and its words stay here" {
@@ -773,9 +773,9 @@ terraform_dir() {
 	run_sbx 1 chain terraform_plan dir=envs/staging
 	assert_json .result.state failed
 	assert_json .result.code not_fetched
-	assert_contains "$(printf '%s' "$output" | jq -r .result.hint)" "providers mirror"
+	assert_contains "$(printf '%s' "$output" | member .result.hint)" "providers mirror"
 	mkdir "$T/mirror"
 	printf 'mirror: %s\n' "$T/mirror" >>"$T/policy/policy.yaml"
 	run_sbx 1 chain terraform_plan dir=envs/staging
-	assert_contains "$(printf '%s' "$output" | jq -r .result.hint)" "terraform providers mirror $T/mirror"
+	assert_contains "$(printf '%s' "$output" | member .result.hint)" "terraform providers mirror $T/mirror"
 }
