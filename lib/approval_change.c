@@ -34,9 +34,10 @@ static int check_signature(const struct approvals *approvals, const struct appro
 
 	if (approval_clock_read(&now, err) < 0)
 		return -1;
-	if (sshsig_verify(approvals->signers, signature, len, row->text, row->text_len, now.wall, signer, &sig, err) <
-	    0)
+	if (sshsig_verify(approvals->signers, signature, len, row->text, row->text_len, now.wall, SSHSIG_USER_PRESENT,
+			  &sig, err) < 0)
 		return -1;
+	memcpy(signer, sig.signer, SIGNER_SIZE);
 	return check_key_counts(approvals, &sig, err);
 }
 

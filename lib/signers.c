@@ -1,20 +1,27 @@
-/* The strict reader of the trust file. */
+/* The strict readers of the trust file and of the revoked keys. */
 #include "signers.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
+#include "sshsig_key.h"
 
 static const size_t line_max = 24 << 10; /* an RSA key of 16384 bits and its options */
+
+struct slice {
+	const char *text;
+	size_t len;
+};
 
 struct words {
 	const char *text, *end;
 };
 
-struct slice {
-	const char *text;
-	size_t len;
+/* The lines of a file, counted for messages. */
+struct lines {
+	const char *text, *end;
+	unsigned number;
 };
 
 struct signer_line {
@@ -25,13 +32,43 @@ struct signer_line {
 
 static int invalid(struct sbx_error *err, unsigned line, const char *what)
 {
-	sbx_fail(err, SBX_CONFIG, "signers_invalid", "line %u of the allowed signers: %s", line, what);
+	sbx_fail(err, SBX_CONFIG, "signers_invalid", "line %u of the allowed signers: %s", line,
+		 what);
 	return sbx_hint(err, "a line is: NAME namespaces=\"sbx-approve@v1\" KEYTYPE KEY");
+}
+
+static int revoked_invalid(struct sbx_error *err, unsigned line, const char *what)
+{
+	sbx_fail(err, SBX_CONFIG, "revoked_invalid", "line %u of the revoked keys: %s", line, what);
+	return sbx_hint(err, "a line is that of a public key file: KEYTYPE KEY");
+}
+
+/* 1: *LINE is the next one, without its end; 0: there is none. */
+static int next_line(struct lines *lines, struct slice *line)
+{
+	size_t left = (size_t)(lines->end - lines->text);
+
+	if (left == 0)
+		return 0;
+	const char *feed = memchr(lines->text, '\n', left);
+	*line = (struct slice){lines->text, feed != NULL ? (size_t)(feed - lines->text) : left};
+	lines->text += line->len + (feed != NULL);
+	lines->number++;
+	return 1;
+}
+
+/* What no line of either file may be: NULL, or what is wrong. */
+static const char *line_fault(struct slice line)
+{
+	return line.len > line_max || memchr(line.text, '\0', line.len) != NULL
+		       ? "the line is too long or holds a NUL"
+		       : NULL;
 }
 
 static int base64_value(char c)
 {
-	static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char alphabet[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const char *at = c != '\0' ? strchr(alphabet, c) : NULL;
 
 	return at != NULL ? (int)(at - alphabet) : -1;
@@ -85,16 +122,20 @@ static struct slice next_word(struct words *w)
 
 static int check_principals(struct slice names, unsigned line, struct sbx_error *err)
 {
-	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._+-";
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._+-";
 	size_t here = 0;
 
 	for (size_t i = 0; i <= names.len; i++) {
 		if (i == names.len || names.text[i] == ',') {
 			if (here == 0 || here >= SIGNER_SIZE)
-				return invalid(err, line, "a principal must have 1 to 64 characters");
+				return invalid(err, line,
+					       "a principal must have 1 to 64 characters");
 			here = 0;
 		} else if (names.text[i] == '\0' || strchr(allowed, names.text[i]) == NULL) {
-			return invalid(err, line, "principals are exact names (no pattern, quote or negation)");
+			return invalid(
+				err, line,
+				"principals are exact names (no pattern, quote or negation)");
 		} else {
 			here++;
 		}
@@ -115,7 +156,8 @@ static int parse_time(struct slice value, int64_t *seconds)
 			return -1;
 		d[i] = value.text[i];
 	}
-	snprintf(iso, sizeof iso, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", d, d + 4, d + 6, d + 8, d + 10, d + 12);
+	snprintf(iso, sizeof iso, "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", d, d + 4, d + 6, d + 8, d + 10,
+		 d + 12);
 	return clock_parse(iso, seconds);
 }
 
@@ -124,24 +166,28 @@ static int check_namespaces(struct slice list, unsigned line, struct sbx_error *
 	if (list.len == 0)
 		return invalid(err, line, "namespaces is empty");
 	for (size_t i = 0; i < list.len; i++)
-		if (list.text[i] <= ' ' || list.text[i] > '~' || strchr("*?!\"", list.text[i]) != NULL)
+		if (list.text[i] <= ' ' || list.text[i] > '~' ||
+		    strchr("*?!\"", list.text[i]) != NULL)
 			return invalid(err, line, "namespaces are exact names (no pattern)");
 	return 0;
 }
 
-static int take_option(struct signer_line *entry, struct slice name, struct slice value, unsigned line,
-		       struct sbx_error *err)
+static int take_option(struct signer_line *entry, struct slice name, struct slice value,
+		       unsigned line, struct sbx_error *err)
 {
 	if (slice_is(name, "namespaces") && entry->namespaces.text == NULL) {
 		entry->namespaces = value;
 		return check_namespaces(value, line, err);
 	}
-	if (slice_is(name, "valid-after") && entry->after == INT64_MIN && parse_time(value, &entry->after) == 0)
+	if (slice_is(name, "valid-after") && entry->after == INT64_MIN &&
+	    parse_time(value, &entry->after) == 0)
 		return 0;
-	if (slice_is(name, "valid-before") && entry->before == INT64_MAX && parse_time(value, &entry->before) == 0)
+	if (slice_is(name, "valid-before") && entry->before == INT64_MAX &&
+	    parse_time(value, &entry->before) == 0)
 		return 0;
 	if (slice_is(name, "valid-after") || slice_is(name, "valid-before"))
-		return invalid(err, line, "valid-after and valid-before stand once, as YYYYMMDDHHMMSSZ (UTC)");
+		return invalid(err, line,
+			       "valid-after and valid-before stand once, as YYYYMMDDHHMMSSZ (UTC)");
 	char what[96];
 	snprintf(what, sizeof what, "option %.*s is not understood here, or stands twice",
 		 (int)(name.len < 40 ? name.len : 40), name.text);
@@ -149,7 +195,8 @@ static int take_option(struct signer_line *entry, struct slice name, struct slic
 }
 
 /* NAME="VALUE",NAME="VALUE"… */
-static int parse_options(struct signer_line *entry, struct slice word, unsigned line, struct sbx_error *err)
+static int parse_options(struct signer_line *entry, struct slice word, unsigned line,
+			 struct sbx_error *err)
 {
 	const char *p = word.text, *end = word.text + word.len;
 
@@ -175,47 +222,60 @@ static int parse_options(struct signer_line *entry, struct slice word, unsigned 
 	}
 }
 
-static int is_key_type(struct slice word)
+/* Whether WORD is meant as the type of a key, be it one that is known or not. */
+static int is_like_key_type(struct slice word)
 {
-	static const char *const types[] = {
-		"ssh-ed25519",
-		"ecdsa-sha2-nistp256",
-		"ecdsa-sha2-nistp384",
-		"ecdsa-sha2-nistp521",
-		"ssh-rsa",
-		"sk-ssh-ed25519@openssh.com",
-		"sk-ecdsa-sha2-nistp256@openssh.com",
-	};
+	static const char *const starts[] = {"ssh-", "ecdsa-", "sk-", "rsa-", "webauthn-"};
 
-	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (slice_is(word, types[i]))
+	for (size_t i = 0; i < ARRAY_LEN(starts); i++)
+		if (word.len > strlen(starts[i]) &&
+		    memcmp(word.text, starts[i], strlen(starts[i])) == 0)
 			return 1;
 	return 0;
 }
 
-/* 1: *ENTRY is a line's; 0: an empty line or a comment; -1. */
-static int parse_line(const char *text, size_t len, unsigned line, struct signer_line *entry, struct sbx_error *err)
+/* NULL, or what is wrong with the word where the type of a key must stand. */
+static const char *type_fault(struct slice word)
 {
-	struct words w = {text, text + len};
+	switch (sshsig_key_type(word.text, word.len)) {
+	case SSHSIG_KEY_GOOD:
+		return NULL;
+	case SSHSIG_KEY_CERTIFICATE:
+		return "the key is a certificate, and no authority counts here";
+	case SSHSIG_KEY_TYPE:
+	case SSHSIG_KEY_MALFORMED:
+	case SSHSIG_KEY_SHORT:
+	case SSHSIG_KEY_APPLICATION:
+		break;
+	}
+	return word.len == 0 ? "the key is missing"
+			     : "the key is of a type that does not count here";
+}
+
+/* 1: *ENTRY is a line's; 0: an empty line or a comment; -1. */
+static int parse_line(struct slice line, unsigned number, struct signer_line *entry,
+		      struct sbx_error *err)
+{
+	struct words w = {line.text, line.text + line.len};
 	struct slice first = next_word(&w);
+	const char *fault = line_fault(line);
 
 	*entry = (struct signer_line){.principals = first, .after = INT64_MIN, .before = INT64_MAX};
-	if (len > line_max || memchr(text, '\0', len) != NULL)
-		return invalid(err, line, "the line is too long or holds a NUL");
+	if (fault != NULL)
+		return invalid(err, number, fault);
 	if (first.len == 0 || first.text[0] == '#')
 		return 0;
-	if (check_principals(first, line, err) < 0)
+	if (check_principals(first, number, err) < 0)
 		return -1;
 	entry->type = next_word(&w);
-	if (!is_key_type(entry->type)) {
-		if (entry->type.len == 0)
-			return invalid(err, line, "the key is missing");
-		if (parse_options(entry, entry->type, line, err) < 0)
+	if (entry->type.len > 0 && !is_like_key_type(entry->type)) {
+		if (parse_options(entry, entry->type, number, err) < 0)
 			return -1;
 		entry->type = next_word(&w);
 	}
-	if (!is_key_type(entry->type))
-		return invalid(err, line, "the key type is not known");
+	fault = type_fault(entry->type);
+	if (fault != NULL)
+		return invalid(err, number, fault);
 	entry->key = next_word(&w);
 	return 1;
 }
@@ -236,22 +296,41 @@ static int namespace_allowed(const struct signer_line *entry, const char *name_s
 	return 0;
 }
 
-/* 1 when the line holds KEY; the type in front must be the one inside. */
-static int same_key(const struct signer_line *entry, const unsigned char *key, size_t key_len, unsigned line,
-		    struct sbx_error *err)
+enum key_use { KEY_SIGNS, KEY_IS_REVOKED };
+
+/* NULL: *SAME says whether the key of a line is KEY. Else what is wrong with it. */
+static const char *compare_key(struct slice type, struct slice base64, enum key_use use,
+			       const unsigned char *key, size_t key_len, int *same)
 {
 	auto_free unsigned char *blob = NULL;
+	struct sshsig_key read;
 	size_t len;
 
-	if (signers_base64(entry->key.text, entry->key.len, &blob, &len) < 0)
-		return invalid(err, line, "the key is no base64");
-	if (len < 4 + entry->type.len || blob[0] || blob[1] || blob[2] || blob[3] != entry->type.len ||
-	    memcmp(blob + 4, entry->type.text, entry->type.len) != 0)
-		return invalid(err, line, "the key is of another type than the line says");
-	return len == key_len && memcmp(blob, key, len) == 0;
+	if (signers_base64(base64.text, base64.len, &blob, &len) < 0)
+		return "the key is no base64";
+	enum sshsig_key_fault fault = sshsig_key_read(blob, len, &read);
+	if (fault == SSHSIG_KEY_GOOD && !slice_is(type, read.type))
+		return "the key is of another type than the line says";
+	if (fault == SSHSIG_KEY_GOOD && use == KEY_SIGNS)
+		fault = sshsig_key_counts(&read);
+	*same = len == key_len && memcmp(blob, key, len) == 0;
+	switch (fault) {
+	case SSHSIG_KEY_GOOD:
+		return NULL;
+	case SSHSIG_KEY_SHORT:
+		return "the key is an RSA key of less than 3072 bits";
+	case SSHSIG_KEY_APPLICATION:
+		return "the security key has an application that does not begin with ssh:";
+	case SSHSIG_KEY_MALFORMED:
+	case SSHSIG_KEY_TYPE:
+	case SSHSIG_KEY_CERTIFICATE:
+		break;
+	}
+	return "the key is malformed, or of another type than the line says";
 }
 
-static int take_signer(const struct signer_line *entry, char name[SIGNER_SIZE], char **line, struct sbx_error *err)
+static int take_signer(const struct signer_line *entry, char name[SIGNER_SIZE], char **line,
+		       struct sbx_error *err)
 {
 	size_t len = 0;
 
@@ -259,42 +338,75 @@ static int take_signer(const struct signer_line *entry, char name[SIGNER_SIZE], 
 		len++;
 	memcpy(name, entry->principals.text, len);
 	name[len] = '\0';
-	if (asprintf(line, "%s %.*s %.*s\n", name, (int)entry->type.len, entry->type.text, (int)entry->key.len,
-		     entry->key.text) > 0)
+	if (asprintf(line, "%s %.*s %.*s\n", name, (int)entry->type.len, entry->type.text,
+		     (int)entry->key.len, entry->key.text) > 0)
 		return 0;
 	*line = NULL;
 	return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 }
 
-int signers_find(const char *text, size_t len, const unsigned char *key, size_t key_len, const char *name_space,
-		 int64_t now, char name[SIGNER_SIZE], char **line, struct sbx_error *err)
+int signers_find(const char *text, size_t len, const unsigned char *key, size_t key_len,
+		 const char *name_space, int64_t now, char name[SIGNER_SIZE], char **line,
+		 struct sbx_error *err)
 {
+	struct lines lines = {text, text + len, 0};
 	auto_free char *mine = NULL;
-	unsigned number = 0;
+	struct signer_line entry;
+	struct slice here;
 	int known = 0;
 
 	*line = NULL;
-	for (size_t i = 0; i < len;) {
-		const char *feed = memchr(text + i, '\n', len - i);
-		size_t here = feed != NULL ? (size_t)(feed - text) - i : len - i;
-		struct signer_line entry;
-		int kind = parse_line(text + i, here, ++number, &entry, err);
-		int same = kind == 1 ? same_key(&entry, key, key_len, number, err) : kind;
-		if (same < 0)
+	while (next_line(&lines, &here)) {
+		int kind = parse_line(here, lines.number, &entry, err), same = 0;
+		if (kind < 0)
 			return -1;
+		if (kind == 0)
+			continue;
+		const char *fault =
+			compare_key(entry.type, entry.key, KEY_SIGNS, key, key_len, &same);
+		if (fault != NULL)
+			return invalid(err, lines.number, fault);
 		known |= same;
-		if (same && mine == NULL && namespace_allowed(&entry, name_space) && now >= entry.after &&
-		    now < entry.before && take_signer(&entry, name, &mine, err) < 0)
+		if (same && mine == NULL && namespace_allowed(&entry, name_space) &&
+		    now >= entry.after && now < entry.before &&
+		    take_signer(&entry, name, &mine, err) < 0)
 			return -1;
-		i += here + 1;
 	}
 	if (mine != NULL) {
 		*line = take_ptr(&mine);
 		return 0;
 	}
 	if (known)
-		return sbx_fail(err, SBX_DENIED, "signer_not_valid",
-				"the key is in the allowed signers, but not for this or not at this time");
+		return sbx_fail(
+			err, SBX_DENIED, "signer_not_valid",
+			"the key is in the allowed signers, but not for this or not at this time");
 	sbx_fail(err, SBX_DENIED, "signer_unknown", "the key is not in the allowed signers");
 	return sbx_hint(err, "sign with a key that is, or let its owner add it to the trust file");
+}
+
+int signers_check_revoked(const char *text, size_t len, const unsigned char *key, size_t key_len,
+			  struct sbx_error *err)
+{
+	struct lines lines = {text, text + len, 0};
+	struct slice here;
+	int revoked = 0;
+
+	while (next_line(&lines, &here)) {
+		struct words w = {here.text, here.text + here.len};
+		struct slice type = next_word(&w), base64 = next_word(&w);
+		int same = 0;
+		const char *fault = line_fault(here);
+		if (fault == NULL && (type.len == 0 || type.text[0] == '#'))
+			continue;
+		if (fault == NULL)
+			fault = type_fault(type);
+		if (fault == NULL)
+			fault = compare_key(type, base64, KEY_IS_REVOKED, key, key_len, &same);
+		if (fault != NULL)
+			return revoked_invalid(err, lines.number, fault);
+		revoked |= same;
+	}
+	return revoked ? sbx_fail(err, SBX_DENIED, "signer_revoked",
+				  "the key that signed is revoked")
+		       : 0;
 }

@@ -462,11 +462,11 @@ static void test_key_rules(void)
 		const char *file, *untouched, *touched;
 	} rules[] = {
 		{SAME_ACCOUNT_TOUCH, 0, "touch_required", "touch_required", ""},
-		{SAME_ACCOUNT_REFUSE, 0, "same_account", "same_account", "same_account"},
-		{SAME_ACCOUNT_FILE, 0, "", "", ""},
-		{SAME_ACCOUNT_TOUCH, 1, "", "", ""},
-		{SAME_ACCOUNT_REFUSE, 1, "", "", ""},
-		{SAME_ACCOUNT_FILE, 1, "", "", ""},
+		{SAME_ACCOUNT_REFUSE, 0, "same_account", "touch_required", "same_account"},
+		{SAME_ACCOUNT_FILE, 0, "", "touch_required", ""},
+		{SAME_ACCOUNT_TOUCH, 1, "", "touch_required", ""},
+		{SAME_ACCOUNT_REFUSE, 1, "", "touch_required", ""},
+		{SAME_ACCOUNT_FILE, 1, "", "touch_required", ""},
 	};
 
 	{
