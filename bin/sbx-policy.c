@@ -12,13 +12,14 @@
 #include "log.h"
 #include "policy.h"
 #include "request.h"
+#include "signal_compile.h"
 #include "workspace.h"
 
 static const char program[] = "sbx-policy";
 static const size_t event_params_max = (size_t)16 << 10;
 static const size_t page_max = (size_t)4 << 20;
 
-enum mode { MODE_DECIDE, MODE_EXPLAIN, MODE_LIST, MODE_LIST_JSON, MODE_TEST };
+enum mode { MODE_DECIDE, MODE_EXPLAIN, MODE_LIST, MODE_LIST_JSON, MODE_TEST, MODE_SIGNALS };
 
 struct options {
 	const char *config;
@@ -34,6 +35,7 @@ static int usage(FILE *to)
 	fputs("usage: sbx-policy [--config FILE] [--principal NAME | --peer] [--explain] [TOOL [KEY=VALUE]...]\n"
 	      "       sbx-policy [--config FILE] list [--json]\n"
 	      "       sbx-policy [--config FILE] test\n"
+	      "       sbx-policy signals DIRECTORY OUTPUT\n"
 	      "Decides about one tool call. Without TOOL the request is a JSON object on standard input:\n"
 	      "{\"tool\":...,\"params\":{...}}. The decided call goes to standard output, for sbx-approve.\n",
 	      to);
@@ -257,7 +259,7 @@ static int list_json(struct filter *f, struct buf *page, struct sbx_error *err)
 	auto_policy policy = {.file_count = 0};
 	auto_jv failed = jv_invalid();
 
-	if (policy_read(f->config.policy, &policy, err) < 0)
+	if (policy_read(f->config.policy, POLICY_WITHOUT_SIGNALS, &policy, err) < 0)
 		return -1;
 	int kept = policy_list_kept(&policy, &f->state, &world, page, err);
 	if (kept != 0)
@@ -317,16 +319,26 @@ static int test_mode(struct filter *f, struct sbx_error *err)
 	auto_policy policy = {.file_count = 0};
 	auto_jv failed = jv_invalid();
 	struct tap tap = {.page = BUF_INIT(page_max), .err = err};
-	int result;
+	int result, bad_examples = 0;
 
 	if (policy_load(f->config.policy, &policy, err) < 0 ||
+	    signal_check(&policy, add_test_line, &tap, &bad_examples, err) < 0 ||
 	    policy_run_tests(&policy, add_test_line, &tap, &failed, err) < 0 ||
 	    buf_addf(&tap.page, err, "1..%d\n", tap.count) < 0 || put_page(f, &tap.page, err) < 0)
 		result = fail(err);
 	else
-		result = json_length(failed) > 0 ? SBX_CONFIG : SBX_OK;
+		result = json_length(failed) > 0 || bad_examples > 0 ? SBX_CONFIG : SBX_OK;
 	buf_clear(&tap.page);
 	return result;
+}
+
+/* Needs no settings: a build makes the table before there are any. */
+static int signals_mode(struct filter *f, const struct options *o, struct sbx_error *err)
+{
+	if (start(program, o->config, NULL, 0, START_REPLY, &f->started, err) < 0 ||
+	    signal_compile_directory(o->words[1], o->words[2], err) < 0)
+		return fail(err);
+	return SBX_OK;
 }
 
 /* --- main --- */
@@ -336,13 +348,17 @@ static int take_mode(struct options *o)
 	const char *first = o->word_count > 0 ? o->words[0] : "";
 	const char *second = o->word_count > 1 ? o->words[1] : "";
 
-	if (strcmp(first, "list") != 0 && strcmp(first, "test") != 0)
+	if (strcmp(first, "list") != 0 && strcmp(first, "test") != 0 && strcmp(first, "signals") != 0)
 		return *first == '-' ? -1 : 0;
 	if (o->mode == MODE_EXPLAIN || o->principal != NULL || o->peer)
 		return -1;
 	if (strcmp(first, "test") == 0) {
 		o->mode = MODE_TEST;
 		return o->word_count == 1 ? 0 : -1;
+	}
+	if (strcmp(first, "signals") == 0) {
+		o->mode = MODE_SIGNALS;
+		return o->word_count == 3 ? 0 : -1;
 	}
 	o->mode = strcmp(second, "--json") == 0 ? MODE_LIST_JSON : MODE_LIST;
 	return o->word_count == (o->mode == MODE_LIST_JSON ? 2 : 1) ? 0 : -1;
@@ -395,6 +411,8 @@ static int run(struct filter *f, const struct options *o, struct request *r)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 
+	if (o->mode == MODE_SIGNALS)
+		return signals_mode(f, o, &err);
 	if (o->mode == MODE_TEST) {
 		if (start(program, o->config, NULL, 0, START_REPLY, &f->started, &err) < 0 ||
 		    config_load(f->started.config, &f->config, &err) < 0)

@@ -103,14 +103,11 @@ int io_check_trust(int fd, const char *what, unsigned flags, struct sbx_error *e
 	return 0;
 }
 
-int io_read_file(int dirfd, const char *name, size_t max, unsigned flags, char **out, size_t *len,
-		 struct sbx_error *err)
+int io_open_file(int dirfd, const char *name, unsigned flags, struct sbx_error *err)
 {
 	auto_fd fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 
-	*out = NULL;
-	*len = 0;
 	if (fd < 0 && errno == ENOENT)
 		return sbx_fail(err, SBX_NO_INPUT, "missing_file", "there is no file %s", name);
 	if (fd < 0)
@@ -118,6 +115,17 @@ int io_read_file(int dirfd, const char *name, size_t max, unsigned flags, char *
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return sbx_fail(err, SBX_CONFIG, "unsafe_file", "%s is not a regular file", name);
 	if (flags != 0 && io_check_trust(fd, name, flags, err) < 0)
+		return -1;
+	return take_fd(&fd);
+}
+
+int io_read_file(int dirfd, const char *name, size_t max, unsigned flags, char **out, size_t *len,
+		 struct sbx_error *err)
+{
+	*out = NULL;
+	*len = 0;
+	auto_fd fd = io_open_file(dirfd, name, flags, err);
+	if (fd < 0)
 		return -1;
 	if (io_read_all(fd, max, out, len, err) < 0)
 		return sbx_wrap(err, "%s", name);

@@ -162,10 +162,13 @@ static int check_workspaces(const struct deciding *d, jv run, struct sbx_error *
 
 static jv rule_input(const struct deciding *d)
 {
+	int64_t destroyed = 0;
 	jv plan = jv_null();
 
 	if (jv_is_valid(d->seal)) {
+		json_int(d->seal, "data_destroyed", &destroyed);
 		plan = json_set_str(jv_object(), "verdict", json_str(d->seal, "verdict"));
+		plan = json_set_int(plan, "data_destroyed", destroyed);
 		plan = json_set_str(plan, "tool", json_str(d->seal, "tool"));
 		auto_jv params = json_object(d->seal, "params");
 		if (jv_is_valid(params))

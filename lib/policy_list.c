@@ -33,10 +33,12 @@ static jv input_schema(jv root, jv targets, jv tool)
 static jv annotations(jv tool, enum tier tier)
 {
 	auto_jv egress = json_array(tool, "egress"), credentials = json_array(tool, "credentials");
+	auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 	int reads = tier == TIER_LOW;
 	jv hints = json_set_bool(jv_object(), "readOnlyHint", reads);
 
-	hints = json_set_bool(hints, "destructiveHint", tier >= TIER_HIGH);
+	/* What a plan destroys is not known before one is named. */
+	hints = json_set_bool(hints, "destructiveHint", tier >= TIER_HIGH || (!reads && plan != NULL));
 	hints = json_set_bool(hints, "idempotentHint", reads);
 	return json_set_bool(hints, "openWorldHint", json_length(egress) > 0 || json_length(credentials) > 0);
 }
@@ -75,12 +77,12 @@ static int cache_name(const struct policy_world *world, char name[DIGEST_HEX_SIZ
 	return 0;
 }
 
-/* The directory of what was worked out from exactly these files. */
+/* The directory of what was worked out from exactly these tools. */
 static int open_cache(const struct policy *policy, const struct state *state, struct sbx_error *err)
 {
 	auto_fd cache = state_dir(state, "cache", err);
 
-	return cache < 0 ? -1 : io_open_dir(cache, policy->sha256, IO_CREATE, err);
+	return cache < 0 ? -1 : io_open_dir(cache, policy->tools_sha256, IO_CREATE, err);
 }
 
 int policy_list_kept(const struct policy *policy, const struct state *state, const struct policy_world *world, struct buf *out,

@@ -25,6 +25,7 @@ void policy_clear(struct policy *policy)
 		free(policy->files[i].text);
 	}
 	free(policy->files);
+	free(policy->dir);
 	jv_free(policy->root);
 	jv_free(policy->tools);
 	*policy = (struct policy){.root = jv_invalid(), .tools = jv_invalid()};
@@ -37,7 +38,47 @@ static int as_config(struct sbx_error *err)
 	return -1;
 }
 
-static int add_file(struct policy *policy, int dirfd, const char *directory, const char *name, struct sbx_error *err)
+/* What is wanted of a file: a large one that nobody looks into need not be held. */
+enum reading { READ_TEXT, READ_DIGEST };
+
+/* The digest of a file without its text, by one small block. */
+static int digest_file(int dirfd, const char *name, unsigned flags, struct policy_file *file, struct sbx_error *err)
+{
+	auto_fd fd = io_open_file(dirfd, name, flags, err);
+	struct digest d;
+	char block[32768];
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	digest_init(&d);
+	while ((n = read(fd, block, sizeof block)) > 0 && file->len <= LIMIT_YAML) {
+		digest_add(&d, block, (size_t)n);
+		file->len += (size_t)n;
+	}
+	digest_finish(&d, file->sha256);
+	if (n < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read %s", name);
+	return file->len > LIMIT_YAML ? sbx_fail(err, SBX_CONFIG, "too_large", "%s is too large", name) : 0;
+}
+
+static int read_text(int dirfd, const char *name, unsigned flags, struct policy_file *file, struct sbx_error *err)
+{
+	if (io_read_file(dirfd, name, LIMIT_YAML, flags, &file->text, &file->len, err) < 0)
+		return -1;
+	digest_sha256(file->text, file->len, file->sha256);
+	return 0;
+}
+
+/* How the files of a directory are read. */
+struct manner {
+	enum reading reading;
+	unsigned flags; /* of io_open_file */
+};
+static const struct manner trusted_text = {READ_TEXT, IO_TRUSTED}, trusted_digest = {READ_DIGEST, IO_TRUSTED};
+
+static int add_file(struct policy *policy, int dirfd, const char *directory, const char *name, struct manner how,
+		    struct sbx_error *err)
 {
 	struct policy_file file = {.name = NULL};
 
@@ -48,7 +89,7 @@ static int add_file(struct policy *policy, int dirfd, const char *directory, con
 	if (files == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	policy->files = files;
-	if (io_read_file(dirfd, name, LIMIT_YAML, IO_TRUSTED, &file.text, &file.len, err) < 0) {
+	if ((how.reading == READ_TEXT ? read_text : digest_file)(dirfd, name, how.flags, &file, err) < 0) {
 		if (*directory != '\0')
 			sbx_wrap(err, "%s", directory);
 		return as_config(err);
@@ -74,7 +115,8 @@ static int is_file_name(const char *name)
 	return schema_is_name(word);
 }
 
-static int read_entries(struct policy *policy, DIR *dir, const char *directory, struct sbx_error *err)
+static int read_entries(struct policy *policy, DIR *dir, const char *directory, struct manner how,
+			struct sbx_error *err)
 {
 	for (;;) {
 		errno = 0;
@@ -92,12 +134,26 @@ static int read_entries(struct policy *policy, DIR *dir, const char *directory, 
 				 directory);
 			return sbx_hint(err, "remove it, or call it by a lower-case name and .yaml");
 		}
-		if (add_file(policy, dirfd(dir), directory, entry->d_name, err) < 0)
+		if (add_file(policy, dirfd(dir), directory, entry->d_name, how, err) < 0)
 			return -1;
 	}
 }
 
-static int read_directory(struct policy *policy, int dirfd, const char *directory, struct sbx_error *err)
+/* The files of the directory FD, which it takes. */
+static int read_files(struct policy *policy, int *fd, const char *directory, struct manner how, struct sbx_error *err)
+{
+	DIR *dir = fdopendir(*fd);
+
+	if (dir == NULL)
+		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot read the policy's directory %s", directory);
+	take_fd(fd);
+	int result = read_entries(policy, dir, directory, how, err);
+	closedir(dir);
+	return result;
+}
+
+static int read_directory(struct policy *policy, int dirfd, const char *directory, struct manner how,
+			  struct sbx_error *err)
 {
 	auto_fd fd = openat(dirfd, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
@@ -108,13 +164,7 @@ static int read_directory(struct policy *policy, int dirfd, const char *director
 				      directory);
 	if (io_check_trust(fd, directory, IO_TRUSTED, err) < 0)
 		return as_config(err);
-	DIR *dir = fdopendir(fd);
-	if (dir == NULL)
-		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot read the policy's directory %s", directory);
-	take_fd(&fd);
-	int result = read_entries(policy, dir, directory, err);
-	closedir(dir);
-	return result;
+	return read_files(policy, &fd, directory, how, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -124,32 +174,52 @@ static int by_name(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* SHA-256 over the length-prefixed names and contents, in byte order of the names. */
-static int hash_files(struct policy *policy, struct sbx_error *err)
+static int is_signal_file(const struct policy_file *file)
+{
+	return strncmp(file->name, "signals/", strlen("signals/")) == 0;
+}
+
+/* SHA-256 over the length-prefixed names, and the lengths and digests, of files, in byte order of the names. */
+enum hashed { HASH_ALL, HASH_SIGNALS, HASH_OTHERS };
+static int hash_files(const struct policy *policy, enum hashed which, char hex[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
 	unsigned char sum[DIGEST_SIZE];
 	struct digest d;
-	size_t total = 0;
 
-	qsort(policy->files, policy->file_count, sizeof *policy->files, by_name);
 	digest_init(&d);
 	for (size_t i = 0; i < policy->file_count; i++) {
 		const struct policy_file *file = &policy->files[i];
 		auto_buf head = BUF_INIT(1024);
+		if (which != HASH_ALL && is_signal_file(file) != (which == HASH_SIGNALS))
+			continue;
 		if (wire_put_str(&head, file->name, err) < 0 || wire_put_u64(&head, file->len, err) < 0) {
 			digest_clear(&d);
 			return -1;
 		}
 		digest_add(&d, buf_str(&head), head.len);
-		digest_add(&d, file->text, file->len);
-		total += file->len;
+		digest_add(&d, file->sha256, sizeof file->sha256);
 	}
 	digest_finish(&d, sum);
-	digest_to_hex(sum, sizeof sum, policy->sha256);
+	digest_to_hex(sum, sizeof sum, hex);
+	return 0;
+}
+
+static int digest_policy(struct policy *policy, struct sbx_error *err)
+{
+	size_t total = 0;
+
+	if (policy->file_count > 0)
+		qsort(policy->files, policy->file_count, sizeof *policy->files, by_name);
+	for (size_t i = 0; i < policy->file_count; i++)
+		total += policy->files[i].len;
 	if (total > bytes_max)
 		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy's files hold more than %zu bytes",
 				bytes_max);
-	return 0;
+	return hash_files(policy, HASH_ALL, policy->sha256, err) < 0 ||
+			       hash_files(policy, HASH_SIGNALS, policy->signals_sha256, err) < 0 ||
+			       hash_files(policy, HASH_OTHERS, policy->tools_sha256, err) < 0
+		       ? -1
+		       : 0;
 }
 
 static const struct policy_file *find_file(const struct policy *policy, const char *name)
@@ -159,7 +229,7 @@ static const struct policy_file *find_file(const struct policy *policy, const ch
 	return bsearch(&wanted, policy->files, policy->file_count, sizeof *policy->files, by_name);
 }
 
-int policy_read(const char *dir, struct policy *policy, struct sbx_error *err)
+int policy_read(const char *dir, enum policy_part part, struct policy *policy, struct sbx_error *err)
 {
 	*policy = (struct policy){.root = jv_invalid(), .tools = jv_object()};
 	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -169,15 +239,35 @@ int policy_read(const char *dir, struct policy *policy, struct sbx_error *err)
 	}
 	if (io_check_trust(fd, dir, IO_TRUSTED, err) < 0)
 		return as_config(err);
-	if (add_file(policy, fd, "", "policy.yaml", err) < 0 || read_directory(policy, fd, "tools", err) < 0 ||
-	    read_directory(policy, fd, "signals", err) < 0)
+	policy->dir = strdup(dir);
+	if (policy->dir == NULL)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	if (add_file(policy, fd, "", "policy.yaml", trusted_text, err) < 0 ||
+	    read_directory(policy, fd, "tools", trusted_text, err) < 0)
 		return -1;
-	return hash_files(policy, err);
+	if (part == POLICY_WHOLE && read_directory(policy, fd, "signals", trusted_digest, err) < 0)
+		return -1;
+	return digest_policy(policy, err);
+}
+
+int policy_read_signals(const char *dir, unsigned flags, struct policy *policy, struct sbx_error *err)
+{
+	*policy = (struct policy){.root = jv_invalid(), .tools = jv_object()};
+	auto_fd fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT && flags != 0)
+		return digest_policy(policy, err);
+	if (fd < 0)
+		return sbx_fail_errno(err, SBX_CONFIG, "missing_file", "cannot open the directory %s", dir);
+	if (flags != 0 && io_check_trust(fd, "signals", flags, err) < 0)
+		return as_config(err);
+	if (read_files(policy, &fd, "signals", (struct manner){READ_TEXT, flags}, err) < 0)
+		return -1;
+	return digest_policy(policy, err);
 }
 
 int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
 {
-	if (policy_read(dir, policy, err) < 0)
+	if (policy_read(dir, POLICY_WHOLE, policy, err) < 0)
 		return -1;
 	const struct policy_file *file = find_file(policy, "policy.yaml");
 	auto_jv root = jv_invalid();

@@ -15,6 +15,7 @@ struct tier_inputs {
 	enum tier tool;
 	int has_plan;
 	enum plan_verdict verdict; /* of the named plan */
+	int64_t data_destroyed;	   /* objects that hold data, and that it destroys */
 	enum tier when;
 	jv raised; /* borrowed: the rules that raised */
 	int is_agent_writable;
@@ -24,11 +25,14 @@ struct tier_inputs {
 static enum tier tier_max(const struct tier_inputs *in, jv *from)
 {
 	/* A low tool changes nothing, whatever its plan says. */
-	enum tier plan = in->has_plan && in->verdict != PLAN_SAFE && in->tool >= TIER_MEDIUM ? TIER_HIGH : TIER_LOW;
+	int counts = in->has_plan && in->tool >= TIER_MEDIUM;
+	enum tier plan = counts && in->verdict != PLAN_SAFE ? TIER_HIGH : TIER_LOW;
+	enum tier data = counts && in->data_destroyed > 0 ? TIER_CRITICAL : TIER_LOW;
 	enum tier writable = in->is_agent_writable ? TIER_HIGH : TIER_LOW;
 	enum tier max = in->tool;
 
 	max = plan > max ? plan : max;
+	max = data > max ? data : max;
 	max = writable > max ? writable : max;
 	max = in->when > max ? in->when : max;
 	*from = jv_array();
@@ -36,6 +40,8 @@ static enum tier tier_max(const struct tier_inputs *in, jv *from)
 		*from = json_append(*from, jv_string("tool"));
 	if (plan == max && plan > TIER_LOW)
 		*from = json_append(*from, jv_string("plan"));
+	if (data == max && data > TIER_LOW)
+		*from = json_append(*from, jv_string("plan_data"));
 	if (writable == max && writable > TIER_LOW)
 		*from = json_append(*from, jv_string("agent_writable"));
 	for (int i = 0, n = json_length(in->raised); i < n; i++) {
@@ -86,8 +92,11 @@ static int find_tier(const struct deciding *d, const struct when_outcome *outcom
 	*from = jv_invalid();
 	if (tier_parse(json_str(d->tool, "tier"), &in.tool) < 0)
 		return sbx_fail(err, SBX_BUG, "bug", "a tool that was checked has no tier");
-	if (in.has_plan && plan_verdict_parse(json_str(d->seal, "verdict"), &in.verdict) < 0)
-		return sbx_fail(err, SBX_DENIED, "plan_seal_invalid", "the plan's seal holds no verdict");
+	if (in.has_plan && (plan_verdict_parse(json_str(d->seal, "verdict"), &in.verdict) < 0 ||
+			    json_int(d->seal, "data_destroyed", &in.data_destroyed) < 0 || in.data_destroyed < 0)) {
+		sbx_fail(err, SBX_DENIED, "plan_seal_invalid", "the plan's seal does not say what the plan does");
+		return sbx_hint(err, "make a new plan");
+	}
 	*tier = tier_max(&in, from);
 	return 0;
 }

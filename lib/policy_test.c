@@ -4,6 +4,8 @@
 
 #include "io.h"
 #include "policy_impl.h"
+#include "signal_compile.h"
+#include "signal_format.h"
 
 static const size_t cache_max = 64 * 1024;
 static const char cache_name[] = "tests";
@@ -32,7 +34,7 @@ static int given_has_directory(void *context, const char *workspace, const char 
 	return 0;
 }
 
-/* plans: {ID: {verdict: …, principal: …, target: …, tool: …, params: …}} as if it had been sealed. */
+/* plans: {ID: {verdict: …, data_destroyed: …, principal: …, target: …, tool: …, params: …}} as if it had been sealed. */
 static int given_plan(void *context, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err)
 {
 	const struct given *g = context;
@@ -46,6 +48,8 @@ static int given_plan(void *context, const char *id, jv *seal, char seal_sha256[
 		at = json_set_str(at, place[i], ".");
 	if (!json_has(plan, "principal"))
 		plan = json_set_str(take_jv(&plan), "principal", tester);
+	if (!json_has(plan, "data_destroyed"))
+		plan = json_set_int(take_jv(&plan), "data_destroyed", 0);
 	memset(seal_sha256, '0', 64);
 	seal_sha256[64] = '\0';
 	*seal = json_set(take_jv(&plan), "workspace_at", at);
@@ -167,7 +171,9 @@ static int read_cache(int dirfd, jv *failed)
 		return 0;
 	const char *version = json_str(cached, "version");
 	auto_jv bad = json_object(cached, "failed");
-	if (version == NULL || strcmp(version, SBX_VERSION) != 0 || !jv_is_valid(bad))
+	int64_t format;
+	if (version == NULL || strcmp(version, SBX_VERSION) != 0 || !jv_is_valid(bad) ||
+	    json_int(cached, "signals", &format) < 0 || format != SIGNAL_VERSION)
 		return 0;
 	*failed = take_jv(&bad);
 	return 1;
@@ -176,6 +182,7 @@ static int read_cache(int dirfd, jv *failed)
 static int write_cache(int dirfd, jv failed, struct sbx_error *err)
 {
 	auto_jv cached = json_set(json_set_str(jv_object(), "version", SBX_VERSION), "failed", jv_copy(failed));
+	cached = json_set_int(take_jv(&cached), "signals", SIGNAL_VERSION);
 	auto_buf text = BUF_INIT(cache_max);
 
 	if (json_write(cached, &text, err) < 0)
@@ -191,8 +198,10 @@ int policy_tested(struct policy *policy, const struct state *state, jv *failed, 
 	if (dir < 0)
 		return -1;
 	if (read_cache(dir, failed))
-		return 0;
-	if (policy_run_tests(policy, NULL, NULL, failed, err) < 0)
+		return faccessat(dir, SIGNAL_CACHE_NAME, F_OK, 0) == 0 ? 0 : signal_compile_kept(policy, state, err);
+	/* The table of another version goes with the outcome that is not believed. */
+	unlinkat(dir, SIGNAL_CACHE_NAME, 0);
+	if (signal_compile_kept(policy, state, err) < 0 || policy_run_tests(policy, NULL, NULL, failed, err) < 0)
 		return -1;
 	return write_cache(dir, *failed, err);
 }

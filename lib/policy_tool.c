@@ -323,7 +323,7 @@ static int check_head(struct tool_check *c, const char *name)
 	const char *stated = json_str(c->tool, "name");
 
 	/* The words of sbx-policy's own command line. */
-	if (strcmp(name, "list") == 0 || strcmp(name, "test") == 0)
+	if (strcmp(name, "list") == 0 || strcmp(name, "test") == 0 || strcmp(name, "signals") == 0)
 		return schema_fail(c->s, &at_name, "choose another name", "this name is taken by sbx-policy itself");
 	if (strcmp(stated, name) != 0)
 		return schema_fail(c->s, &at_name, "call the file NAME.yaml", "the file is named after another tool");

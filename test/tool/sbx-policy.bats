@@ -27,6 +27,10 @@ edit() {
 	run_sbx 64 sbx-policy --principal '' true
 	run_sbx 64 sbx-policy list --yaml
 	run_sbx 64 sbx-policy test again
+	run_sbx 64 sbx-policy signals
+	run_sbx 64 sbx-policy signals "$T"
+	run_sbx 64 sbx-policy signals "$T" "$T/out" more
+	run_sbx 64 sbx-policy --principal agent signals "$T" "$T/out"
 	run_sbx 64 sbx-policy --explain list
 	run_sbx 64 sbx-policy -x=1
 	run_sbx 64 sbx-policy true word
@@ -251,6 +255,17 @@ edit() {
 	assert_call missing_file
 }
 
+@test "a tool is not called like a word of the command line" {
+	for name in list test signals; do
+		sed "s|^name: .*|name: $name|" "$T/policy/tools/true.yaml" >"$T/policy/tools/$name.yaml"
+		run_sbx 78 sbx-policy true
+		assert_contains "$stderr" 'this name is taken by sbx-policy itself'
+		rm "$T/policy/tools/$name.yaml"
+	done
+	sed 's|^name: .*|name: signal|' "$T/policy/tools/true.yaml" >"$T/policy/tools/signal.yaml"
+	run_sbx 0 sbx-policy signal
+}
+
 @test "a tool whose tests fail is not served, and others are" {
 	printf '  - {expect: deny}\n' >>"$T/policy/tools/true.yaml"
 	run_sbx 78 sbx-policy true
@@ -281,9 +296,154 @@ edit() {
 	jq -e .version "$T/var/cache/$(printf '%s' "$output" | jq -r .policy.policy_sha256)/tests"
 }
 
+# add_signals: a rule that opens, in the policy directory.
+add_signals() {
+	mkdir -p "$T/policy/signals"
+	cat >"$T/policy/signals/net.yaml" <<-'EOF'
+		holds_data: [store]
+		signals:
+		  - signal: opened
+		    verdict: destructive
+		    types: [gate]
+		    when: {at: "from[*]", prefix_below: 8}
+		    text: lets everybody in
+		    examples:
+		      match:
+		        - {after: {from: [10.0.0.0/8, "::/0"]}}
+		      no_match:
+		        - {after: {from: [10.0.0.0/8]}}
+	EOF
+	chmod -R go-w "$T/policy"
+}
+
+# kept: the tables in the cache, one a line.
+kept() {
+	find "$T/var/cache" -name signals
+}
+
+@test "signals: compiled and tried once for each policy, and kept for sbx-run" {
+	run_sbx 0 sbx-policy true
+	[ "$(kept | wc -l)" -eq 1 ]
+	add_signals
+	run_sbx 0 sbx-policy true
+	table=$T/var/cache/$(printf '%s' "$output" | jq -r .policy.policy_sha256)/signals
+	[ "$(kept | wc -l)" -eq 2 ]
+	assert_equal "$(stat -c %a "$table")" 600
+	assert_equal "$(head -c 7 "$table")" sbxsgnl
+	# It is the table that the other way of compiling gives.
+	run_sbx 0 sbx-policy signals "$T/policy/signals" "$T/table"
+	cmp "$table" "$T/table"
+	# Kept as long as it is there; made again when it is not.
+	touch -d 2001-01-01 "$table"
+	run_sbx 0 sbx-policy true
+	assert_equal "$(stat -c %Y "$table")" "$(date -d 2001-01-01 +%s)"
+	rm "$table"
+	run_sbx 0 sbx-policy true
+	cmp "$table" "$T/table"
+	# A version that does not believe the tests' outcome makes the table again too.
+	printf x >"$table"
+	jq -c '.signals = 0' "$(dirname "$table")/tests" >"$T/tests"
+	cp "$T/tests" "$(dirname "$table")/tests"
+	run_sbx 0 sbx-policy true
+	cmp "$table" "$T/table"
+	run_sbx 0 sbx-policy list
+}
+
+@test "signals: a fault stops every tool, with file and line" {
+	run_sbx 0 sbx-policy true
+	add_signals
+	printf '    then: x\n' >>"$T/policy/signals/net.yaml"
+	run_sbx 78 sbx-policy true
+	assert_call policy_invalid
+	assert_json '[has("policy"), .error.class] | tojson' '[false,78]'
+	assert_contains "$stderr" 'signals/net.yaml:13: unknown key "then"'
+	assert_contains "$stderr" 'known here: signal verdict types'
+	assert_equal "$(events 'select(.event == "guardrail.decision") | .code' | tail -1)" '"policy_invalid"'
+	run_sbx 78 sbx-policy list
+	run_sbx 78 sbx-policy list --json
+	run_sbx 78 sbx-policy --explain true
+	run_sbx 78 sbx-policy test
+	edit signals/net.yaml '$d'
+	run_sbx 0 sbx-policy true
+	# An example that does not hold is a fault like any other.
+	edit signals/net.yaml 's|"::/0"|"fd00::/64"|'
+	run_sbx 78 sbx-policy true
+	assert_call policy_invalid
+	assert_contains "$stderr" 'signals/net.yaml:10: opened is not met with this example'
+	edit signals/net.yaml 's|"fd00::/64"|0.0.0.0/0|'
+	run_sbx 0 sbx-policy true
+	edit signals/net.yaml 's|when:.*|when: {at: from, prefix_under: 8}|'
+	run_sbx 78 sbx-policy true
+	assert_contains "$stderr" 'signals/net.yaml:6: unknown key "prefix_under"'
+	[ "$(kept | wc -l)" -eq 3 ]
+}
+
+@test "signals: test shows every example" {
+	add_signals
+	run_sbx 0 sbx-policy test
+	assert_contains "$output" 'ok 1 - signals/net.yaml opened match 1'
+	assert_contains "$output" 'ok 2 - signals/net.yaml opened no_match 1'
+	refute_contains "$output" 'not ok'
+	edit signals/net.yaml 's|"::/0"|"fd00::/64"|'
+	run_sbx 78 sbx-policy test
+	assert_contains "$output" 'not ok 1 - signals/net.yaml opened match 1: signals/net.yaml:10: it is not met'
+	assert_contains "$output" 'ok 2 - signals/net.yaml opened no_match 1'
+	# The rest is tried too.
+	assert_contains "$output" 'true 1'
+	edit signals/net.yaml 's|"fd00::/64"|"::/0"|'
+	edit signals/net.yaml 's|{after: {from: \[10.0.0.0/8\]}}|{after: {}, unknown: {from: true}}|'
+	run_sbx 78 sbx-policy test
+	assert_contains "$output" 'not ok 2 - signals/net.yaml opened no_match 1: signals/net.yaml:12: it is unknown'
+}
+
+@test "signals DIRECTORY OUTPUT: needs no settings, and leaves the old table when it fails" {
+	unset SBX_CONFIG
+	add_signals
+	run_sbx 0 sbx-policy signals "$T/policy/signals" "$T/table"
+	assert_equal "$output" ''
+	cp "$T/table" "$T/first"
+	(cd "$T" && sbx-policy signals policy/signals second)
+	cmp "$T/first" "$T/second"
+	# Sources may be writable by others.
+	chmod -R g+w "$T/policy/signals"
+	run_sbx 0 sbx-policy signals "$T/policy/signals" "$T/table"
+	edit signals/net.yaml 's|verdict: .*|verdict: safe|'
+	run_sbx 78 sbx-policy signals "$T/policy/signals" "$T/table"
+	assert_contains "$stderr" 'signals/net.yaml:4: is no verdict of a signal'
+	cmp "$T/first" "$T/table"
+	edit signals/net.yaml 's|verdict: .*|verdict: review|'
+	run_sbx 0 sbx-policy signals "$T/policy/signals" "$T/table"
+	run cmp -s "$T/first" "$T/table"
+	[ "$status" -eq 1 ]
+	run_sbx 78 sbx-policy signals "$T/absent" "$T/table"
+	run_sbx 78 sbx-policy signals "$T/policy/policy.yaml" "$T/table"
+	run_sbx 73 sbx-policy signals "$T/policy/signals" "$T/absent/table"
+	: >"$T/policy/signals/README"
+	run_sbx 78 sbx-policy signals "$T/policy/signals" "$T/table"
+	assert_contains "$stderr" 'whose name is not NAME.yaml'
+	mkdir "$T/empty"
+	run_sbx 0 sbx-policy signals "$T/empty" "$T/table"
+	[ "$(find "$T" -name '.tmp-*' | wc -l)" -eq 0 ]
+}
+
+@test "signals: the example in the manual holds, and what it says of it" {
+	mkdir "$T/policy/signals"
+	sed -n '/^holds_data: /,/^\.Ed/p' "$ROOT/man/sbx-policy.5" | sed '$d' >"$T/policy/signals/example.yaml"
+	chmod -R go-w "$T/policy"
+	run_sbx 0 sbx-policy test
+	assert_contains "$output" 'ok 1 - signals/example.yaml network_exposed match 1'
+	assert_contains "$output" 'signals/example.yaml network_exposed unknown 1'
+	assert_contains "$output" 'signals/example.yaml capacity_shrink no_match 1'
+	refute_contains "$output" 'not ok'
+	# It says something: without its key the rule would tell an old opening anew.
+	edit signals/example.yaml '/^    key: /d'
+	run_sbx 78 sbx-policy test
+	assert_contains "$output" 'network_exposed no_match 2: signals/example.yaml:'
+}
+
 @test "list: what a client sees" {
 	run_sbx 0 sbx-policy list
-	assert_contains "$output" 'terraform_apply          high'
+	assert_contains "$output" 'terraform_apply          medium'
 	run_sbx 0 sbx-policy list --json
 	assert_json '.tools | map(.name) == (map(.name) | sort)' true
 	assert_json '.tools[] | select(.name == "echo").inputSchema | [.type, .additionalProperties, has("required")] | tojson' '["object",false,false]'

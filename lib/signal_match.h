@@ -1,0 +1,60 @@
+/* Which signal rules a change meets (sbx-policy(5), "Signals"). */
+#ifndef SBX_SIGNAL_MATCH_H
+#define SBX_SIGNAL_MATCH_H
+
+#include "plan_tree.h"
+#include "plan_verdict.h"
+#include "signal_table.h"
+
+enum signal_action {
+	SIGNAL_ON_CREATE = 1,
+	SIGNAL_ON_UPDATE = 2,
+	SIGNAL_ON_REPLACE = 4,
+	SIGNAL_ON_DELETE = 8, /* forget too */
+};
+
+/* One name or index on the way to a value. */
+struct signal_place {
+	const char *name; /* NULL: an index */
+	size_t len;
+	uint32_t index;
+};
+#define SIGNAL_PLACES 16 /* steps of a path */
+
+/* A change; all borrowed. */
+struct signal_subject {
+	const char *type;
+	size_t type_len;
+	enum signal_action action;
+	const struct plan_tree *before, *after, *unknown; /* empty or null: not there */
+	/* 1 when the value at these places, known after apply only, is set by an argument that
+	 * refers to something and not left to the provider. NULL: always. */
+	int (*is_argument)(void *context, const struct signal_place *places, unsigned count);
+	void *context;
+};
+
+/* A rule that is met. All of it is valid during the call of EACH only. */
+struct signal_hit {
+	const char *signal; /* closed by NUL */
+	enum plan_verdict verdict;
+	const char *text;  /* closed by NUL */
+	uint32_t rule;	   /* its place in the table */
+	int unknown;	   /* 1: may be met; VERDICT is PLAN_REVIEW then */
+	const char *doubt; /* with `unknown`: why, as "what decides is ..."; a constant */
+	/* The value that decided, outside of documents in strings; count 0: the object itself. */
+	struct signal_place places[SIGNAL_PLACES];
+	unsigned place_count;
+	const struct plan_node *before, *after; /* at these places; NULL: nothing there */
+};
+
+struct signal_matcher; /* scratch memory for documents in strings */
+struct signal_matcher *signal_matcher_new(const struct signal_table *table, struct sbx_error *err);
+void signal_matcher_free(struct signal_matcher *matcher); /* NULL is fine */
+
+/* Call EACH for every rule that SUBJECT meets, in the order of the table, once a rule. -1 when EACH
+ * says so, and with "no_memory". */
+int signal_match(struct signal_matcher *matcher, const struct signal_subject *subject,
+		 int (*each)(void *context, const struct signal_hit *hit, struct sbx_error *err),
+		 void *context, struct sbx_error *err);
+
+#endif

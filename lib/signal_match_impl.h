@@ -1,0 +1,171 @@
+/* What the signal_match*.c share with each other. */
+#ifndef SBX_SIGNAL_MATCH_IMPL_H
+#define SBX_SIGNAL_MATCH_IMPL_H
+
+#include "signal_format.h"
+#include "signal_match.h"
+
+/* In the order of strength: of several values the strongest answer counts. */
+enum truth { TRUTH_NO, TRUTH_UNKNOWN, TRUTH_YES };
+
+/* Which of the two objects a value comes from. */
+enum side { SIDE_NEW, SIDE_OLD, SIDES };
+
+/* A document in a string, parsed once as long as the same string is asked for. */
+struct document {
+	struct plan_tree tree;
+	const struct plan_node *source; /* the string; NULL: none */
+	uint64_t of, number; /* number of the tree that the string is in; number of this one, never
+				twice */
+	int is_good;	     /* 0: the string is no JSON */
+};
+
+/* A part of the old value. */
+struct held {
+	const struct plan_node *node;
+	uint64_t hash;	  /* of what tells it apart */
+	enum truth truth; /* whether the condition held for it */
+	int is_paired;
+	uint32_t next; /* index of the next one of its chain, plus 1 */
+};
+
+/* Parts of the old value, found by their hashes, so that the work grows with their number and not
+ * with its square. All zero is empty. */
+struct held_set {
+	struct held *items; /* owned */
+	uint32_t count, cap;
+	uint32_t *heads; /* owned; a power of two: index plus 1 of the first of each chain */
+	uint32_t head_count, head_cap;
+	const struct plan_tree *tree; /* that all are in */
+	uint64_t number;	      /* of that tree */
+	int unknown;		      /* 1: there may be others */
+};
+
+struct signal_matcher {
+	struct signal_view view;
+	unsigned char *marks; /* a bit for each rule */
+
+	/* Of the change under way. */
+	const struct signal_subject *subject;
+	struct sbx_error *err;
+	int failed;	 /* ERR is filled: no memory */
+	uint64_t steps;	 /* for the rule under way */
+	int met_unknown; /* the rule met something that is known after apply only */
+	int gave_up;	 /* it took too many steps */
+	struct signal_place places[SIGNAL_PLACES]; /* from the object to where the walk is */
+	struct document documents[SIDES][SIGNAL_DOCUMENTS];
+	uint64_t document_count;
+
+	struct held_set elements; /* for `each` of the rule under way */
+	struct held_set values;	  /* for the test `appears` under way */
+};
+
+/* A value that is looked at, and what stands at its place elsewhere. */
+struct cursor {
+	const struct plan_tree *tree;
+	const struct plan_node *node; /* NULL: nothing there */
+	enum side side;
+	uint64_t number; /* of the document that `tree` is; 0: the object */
+	const struct plan_node
+		*unknown; /* in the subject's tree of what is known after apply only */
+	const struct plan_tree *old_tree;
+	const struct plan_node *old; /* NULL: nothing there */
+	uint64_t old_number;
+	int has_old;	    /* there is something older to compare with */
+	int is_nowhere;	    /* 1: the path leads on where nothing is, and no place with it */
+	unsigned places;    /* so many of the matcher's places lead here */
+	unsigned documents; /* so many documents in strings are around it */
+};
+
+/* The place that decided. */
+struct spot {
+	int is_set;
+	unsigned count;
+	struct signal_place places[SIGNAL_PLACES];
+};
+
+/* A way along a path to every value that it names. */
+struct walk {
+	struct signal_matcher *m;
+	const struct signal_step *steps;
+	uint32_t count;
+	int follows; /* 1: keep the cursor's old value at the same place */
+	int unites;  /* 1: go to places too that only the old value has */
+	/* Asked of each value, with nothing there as well; the strongest answer is that of the
+	 * walk. */
+	enum truth (*end)(const struct walk *w, const struct cursor *at);
+	/* The place may be known after apply only. NULL: unknown. */
+	enum truth (*unknown)(const struct walk *w, const struct cursor *at, uint32_t step);
+	const struct signal_condition *test;
+	const struct signal_rule *rule;
+	struct spot *spot; /* gets the place of the answer; or NULL */
+};
+
+enum truth walk_from(const struct walk *w, const struct cursor *at);
+/* Note that AT is the place of an answer, unless a place was noted for one as strong. */
+void spot_note(const struct walk *w, const struct cursor *at, enum truth answer);
+
+/* Count N steps of work for the rule; -1 when it had too many: whatever comes out then is unknown.
+ */
+int match_spend(struct signal_matcher *m, uint64_t n);
+/* plan_tree_member, with its steps counted; NULL when there are too many. */
+const struct plan_node *match_member(struct signal_matcher *m, const struct plan_tree *tree,
+				     const struct plan_node *object, const char *name, size_t len);
+/* 1 when what is known after apply only at AT is set by an argument, and not left to the provider.
+ */
+int match_is_argument(struct signal_matcher *m, const struct cursor *at);
+/* 1 when something in VALUE of the tree of unknown things is true; counts its steps. */
+int match_has_unknown(struct signal_matcher *m, const struct plan_node *value);
+
+/* The value at SPOT in TREE; NULL when nothing is there. */
+const struct plan_node *spot_find(const struct plan_tree *tree, const struct spot *spot);
+
+/* Whether the condition with INDEX holds at AT; and the place that decided that ANSWER, into an
+ * empty SPOT, which stays empty when no single place did. Places are compared there in time that is
+ * not counted, so it is for answers that are reported. */
+enum truth condition_ask(struct signal_matcher *m, uint32_t index, const struct cursor *at);
+void condition_explain(struct signal_matcher *m, uint32_t index, const struct cursor *at,
+		       enum truth answer, struct spot *spot);
+
+/* --- signal_match_test.c: one value --- */
+
+/* Nothing there, null, "", [] or {}. */
+int value_is_unset(const struct plan_tree *tree, const struct plan_node *node);
+/* Whether TEST, which needs no older value, holds for NODE. */
+int value_meets(const struct signal_matcher *m, const struct signal_condition *test,
+		const struct plan_tree *tree, const struct plan_node *node);
+/* -1, 0, 1 as A is below, equal to or above B; 2 when one of them is no number. */
+int value_compare(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
+		  const struct plan_node *y);
+/* 1 when they are the same, or both not set. */
+int value_same(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
+	       const struct plan_node *y);
+
+/* --- signal_match_held.c: parts of the old value --- */
+
+/* Hash of a value: equal for equal ones, whatever the order of members; counts its steps. */
+uint64_t held_hash(struct signal_matcher *m, const struct plan_tree *tree,
+		   const struct plan_node *value);
+/* plan_tree_equal, where null and nothing are equal too; counts its steps. */
+int held_same(struct signal_matcher *m, const struct plan_tree *a, const struct plan_node *x,
+	      const struct plan_tree *b, const struct plan_node *y);
+
+void held_reset(struct held_set *set);
+void held_clear(struct held_set *set);
+/* Add the value at AT. -1 when there is no memory: the matcher has failed then. */
+int held_add(struct signal_matcher *m, struct held_set *set, const struct cursor *at, uint64_t hash,
+	     enum truth truth);
+/* After the last one was added. -1 as above. */
+int held_chain(struct signal_matcher *m, struct held_set *set);
+/* The first one with HASH, and the next one behind HELD, in the order of the value; NULL when there
+ * is none or no step is left. */
+struct held *held_first(struct signal_matcher *m, const struct held_set *set, uint64_t hash);
+struct held *held_next(struct signal_matcher *m, const struct held_set *set,
+		       const struct held *held);
+
+/* --- signal_match_each.c: rules about elements --- */
+
+enum truth each_ask(struct signal_matcher *m, const struct signal_rule *rule,
+		    const struct cursor *object, struct spot *spot);
+
+#endif

@@ -1,0 +1,312 @@
+/* The way along a path: through two objects at once, and the tree of what is known after apply only
+ * beside them. */
+#include <string.h>
+
+#include "signal_match_impl.h"
+
+static enum truth go(const struct walk *w, uint32_t i, struct cursor at);
+
+/* A longer text takes longer to parse and to copy. */
+static const uint64_t bytes_in_step = 8;
+
+int match_spend(struct signal_matcher *m, uint64_t n)
+{
+	/* One rule and change: some 10 ms. Changes of real plans need a few hundred. */
+	static const uint64_t steps_max = (uint64_t)1 << 20;
+
+	m->steps += n;
+	return m->steps > steps_max ? -1 : 0;
+}
+
+int match_is_argument(struct signal_matcher *m, const struct cursor *at)
+{
+	const struct signal_subject *s = m->subject;
+
+	if (s->is_argument != NULL && s->is_argument(s->context, m->places, at->places) == 0)
+		return 0;
+	m->met_unknown = 1;
+	return 1;
+}
+
+int match_has_unknown(struct signal_matcher *m, const struct plan_node *value)
+{
+	if (value == NULL)
+		return 0;
+	const struct plan_tree *tree = m->subject->unknown;
+	for (const struct plan_node *n = value; n < tree->nodes + value->next; n++)
+		if (match_spend(m, 1) < 0 || n->kind == PLAN_TRUE)
+			return 1;
+	return 0;
+}
+
+void spot_note(const struct walk *w, const struct cursor *at, enum truth answer)
+{
+	if (w->spot == NULL || answer == TRUTH_NO || (answer == TRUTH_UNKNOWN && w->spot->is_set))
+		return;
+	w->spot->is_set = 1;
+	w->spot->count = at->places;
+	memcpy(w->spot->places, w->m->places, at->places * sizeof *w->spot->places);
+}
+
+/* The step from AT to a value that stands at NAME (or INDEX) there. In a document there are no
+ * places. */
+static void enter(const struct walk *w, struct cursor *at, struct signal_place place)
+{
+	if (at->documents == 0 && !at->is_nowhere)
+		w->m->places[at->places++] = place;
+}
+
+static int is_kind(const struct plan_node *node, enum plan_kind kind)
+{
+	return node != NULL && node->kind == (uint32_t)kind;
+}
+
+const struct plan_node *match_member(struct signal_matcher *m, const struct plan_tree *tree,
+				     const struct plan_node *object, const char *name, size_t len)
+{
+	const struct plan_node *child;
+
+	if (!is_kind(object, PLAN_OBJECT))
+		return NULL;
+	for (child = plan_tree_first(tree, object); child != NULL;
+	     child = plan_tree_behind(tree, object, child)) {
+		if (match_spend(m, 1) < 0)
+			return NULL;
+		if (child->key_len == len && memcmp(plan_tree_name(tree, child), name, len) == 0)
+			return child;
+	}
+	return NULL;
+}
+
+static enum truth go_name(const struct walk *w, uint32_t i, struct cursor at, const char *name,
+			  size_t len)
+{
+	at.node = match_member(w->m, at.tree, at.node, name, len);
+	at.unknown = match_member(w->m, w->m->subject->unknown, at.unknown, name, len);
+	at.old = match_member(w->m, at.old_tree, at.old, name, len);
+	enter(w, &at, (struct signal_place){.name = name, .len = len});
+	return go(w, i + 1, at);
+}
+
+static enum truth go_index(const struct walk *w, uint32_t i, struct cursor at, uint32_t index)
+{
+	if (match_spend(w->m, index) < 0)
+		return TRUTH_UNKNOWN;
+	at.node = plan_tree_element(at.tree, at.node, index);
+	at.unknown = plan_tree_element(w->m->subject->unknown, at.unknown, index);
+	at.old = plan_tree_element(at.old_tree, at.old, index);
+	enter(w, &at, (struct signal_place){.index = index});
+	return go(w, i + 1, at);
+}
+
+/* Where an array or object has nothing in it, or is none: the rest of the path names one value that
+ * is not there. */
+static enum truth go_nowhere(const struct walk *w, uint32_t i, struct cursor at)
+{
+	at.node = at.unknown = NULL;
+	at.is_nowhere = 1;
+	return go(w, i + 1, at);
+}
+
+static const struct plan_node *first_of(const struct plan_tree *tree, const struct plan_node *array)
+{
+	return is_kind(array, PLAN_ARRAY) ? plan_tree_first(tree, array) : NULL;
+}
+
+/* A value that is no array stands for itself; its older one may have been an array of one. */
+static enum truth go_single(const struct walk *w, uint32_t i, struct cursor at)
+{
+	if (is_kind(at.old, PLAN_ARRAY))
+		at.old = plan_tree_first(at.old_tree, at.old);
+	return go(w, i + 1, at);
+}
+
+static enum truth go_elements(const struct walk *w, uint32_t i, const struct cursor *at)
+{
+	const struct plan_tree *unknown_tree = w->m->subject->unknown;
+	const struct plan_node *node = first_of(at->tree, at->node),
+			       *old = first_of(at->old_tree, at->old),
+			       *unknown = first_of(unknown_tree, at->unknown);
+	enum truth best = TRUTH_NO;
+	int count = 0;
+
+	if (at->node != NULL && at->node->kind != PLAN_ARRAY && at->node->kind != PLAN_NULL)
+		return go_single(w, i, *at);
+	for (uint32_t index = 0; node != NULL || unknown != NULL || (w->unites && old != NULL);
+	     index++) {
+		struct cursor child = *at;
+		child.node = node;
+		child.unknown = unknown;
+		child.old =
+			old == NULL && index == 0 && !is_kind(at->old, PLAN_ARRAY) ? at->old : old;
+		enter(w, &child, (struct signal_place){.index = index});
+		if (node != NULL || match_has_unknown(w->m, unknown) ||
+		    (w->unites && old != NULL)) {
+			count++;
+			enum truth answer = go(w, i + 1, child);
+			if (answer > best)
+				best = answer;
+		}
+		if (best == TRUTH_YES || w->m->failed)
+			return best;
+		node = plan_tree_behind(at->tree, at->node, node);
+		unknown = plan_tree_behind(unknown_tree, at->unknown, unknown);
+		old = plan_tree_behind(at->old_tree, at->old, old);
+	}
+	return count > 0 ? best : go_nowhere(w, i, *at);
+}
+
+enum wanted {
+	WANT_ALL,
+	WANT_MISSING, /* in the new value */
+	WANT_UNKNOWN, /* missing there, and with something unknown */
+};
+
+/* To the members of OBJECT that are WANTED. */
+static enum truth go_members_of(const struct walk *w, uint32_t i, const struct cursor *at,
+				const struct plan_tree *tree, const struct plan_node *object,
+				enum wanted wanted, int *count)
+{
+	const struct plan_node *child =
+		is_kind(object, PLAN_OBJECT) ? plan_tree_first(tree, object) : NULL;
+	enum truth best = TRUTH_NO;
+
+	for (; child != NULL && best < TRUTH_YES && !w->m->failed;
+	     child = plan_tree_behind(tree, object, child)) {
+		const char *name = plan_tree_name(tree, child);
+		if (match_spend(w->m, 1) < 0)
+			return TRUTH_UNKNOWN;
+		if (wanted == WANT_UNKNOWN && !match_has_unknown(w->m, child))
+			continue;
+		if (wanted != WANT_ALL &&
+		    match_member(w->m, at->tree, at->node, name, child->key_len) != NULL)
+			continue;
+		++*count;
+		enum truth answer = go_name(w, i, *at, name, child->key_len);
+		if (answer > best)
+			best = answer;
+	}
+	return best;
+}
+
+static enum truth go_members(const struct walk *w, uint32_t i, const struct cursor *at)
+{
+	const struct plan_tree *unknown_tree = w->m->subject->unknown;
+	int count = 0;
+	enum truth best = go_members_of(w, i, at, at->tree, at->node, WANT_ALL, &count),
+		   more = TRUTH_NO;
+
+	if (best < TRUTH_YES)
+		more = go_members_of(w, i, at, unknown_tree, at->unknown, WANT_UNKNOWN, &count);
+	best = more > best ? more : best;
+	if (best < TRUTH_YES && w->unites)
+		more = go_members_of(w, i, at, at->old_tree, at->old, WANT_MISSING, &count);
+	best = more > best ? more : best;
+	return count > 0 ? best : go_nowhere(w, i, *at);
+}
+
+/* --- documents in strings --- */
+
+static int parse(struct signal_matcher *m, struct document *d, const struct plan_tree *tree,
+		 const struct plan_node *string, uint64_t of)
+{
+	struct sbx_error refused = SBX_ERROR_INIT;
+
+	if (d->source == string && d->of == of)
+		return d->is_good ? 0 : -1;
+	d->source = NULL;
+	if (match_spend(m, string->len / bytes_in_step) < 0)
+		return -1;
+	d->is_good =
+		plan_tree_parse(&d->tree, plan_tree_text(tree, string), string->len, &refused) == 0;
+	if (!d->is_good && refused.class == SBX_OS) {
+		*m->err = refused;
+		m->failed = 1;
+		return -1;
+	}
+	d->source = string;
+	d->of = of;
+	d->number = ++m->document_count;
+	return d->is_good ? 0 : -1;
+}
+
+/* *NODE in *TREE becomes the value in the string that it is; -1 when there is none in it. Anything
+ * but a string stands for itself, and an empty one is nothing. */
+static int open_document(struct signal_matcher *m, struct document *d,
+			 const struct plan_tree **tree, const struct plan_node **node,
+			 uint64_t *number)
+{
+	if (!is_kind(*node, PLAN_STRING))
+		return 0;
+	if ((*node)->len == 0) {
+		*node = NULL;
+		return 0;
+	}
+	if (parse(m, d, *tree, *node, *number) < 0)
+		return -1;
+	*tree = &d->tree;
+	*node = plan_tree_root(&d->tree);
+	*number = d->number;
+	return 0;
+}
+
+static enum truth go_document(const struct walk *w, uint32_t i, struct cursor at)
+{
+	struct signal_matcher *m = w->m;
+	const struct cursor string = at;
+
+	if (open_document(m, &m->documents[at.side][at.documents], &at.tree, &at.node, &at.number) <
+		    0 ||
+	    (w->follows && open_document(m, &m->documents[SIDE_OLD][at.documents], &at.old_tree,
+					 &at.old, &at.old_number) < 0)) {
+		spot_note(w, &string, TRUTH_UNKNOWN);
+		return TRUTH_UNKNOWN;
+	}
+	at.unknown = NULL;
+	at.documents++;
+	return go(w, i + 1, at);
+}
+
+/* --- steps --- */
+
+static enum truth meet_unknown(const struct walk *w, uint32_t i, const struct cursor *at)
+{
+	/* What the provider chooses cannot be said, and is no setting of this plan. */
+	if (!match_is_argument(w->m, at))
+		return TRUTH_NO;
+	enum truth answer = w->unknown == NULL ? TRUTH_UNKNOWN : w->unknown(w, at, i);
+	spot_note(w, at, answer);
+	return answer;
+}
+
+/* Behind step I - 1. The recursion is as deep as the path is long, at most SIGNAL_STEPS. */
+static enum truth go(const struct walk *w, uint32_t i, struct cursor at)
+{
+	if (match_spend(w->m, 1) < 0)
+		return TRUTH_UNKNOWN;
+	if (!w->follows)
+		at.old = NULL;
+	if (is_kind(at.unknown, PLAN_TRUE))
+		return meet_unknown(w, i, &at);
+	if (i == w->count)
+		return w->end(w, &at);
+	const struct signal_step *step = &w->steps[i];
+	switch ((enum signal_step_kind)step->kind) {
+	case SIGNAL_NAME:
+		return go_name(w, i, at, w->m->view.text + step->name.at, step->name.len);
+	case SIGNAL_INDEX:
+		return go_index(w, i, at, step->index);
+	case SIGNAL_ELEMENTS:
+		return go_elements(w, i, &at);
+	case SIGNAL_MEMBERS:
+		return go_members(w, i, &at);
+	case SIGNAL_JSON:
+		return go_document(w, i, at);
+	}
+	return TRUTH_UNKNOWN;
+}
+
+enum truth walk_from(const struct walk *w, const struct cursor *at)
+{
+	return go(w, 0, *at);
+}
