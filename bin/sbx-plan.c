@@ -27,14 +27,26 @@ enum { CPU_MAX_S = 120 };
 /* stdin, the reply, stderr and the spool are open; nothing can be opened any more. */
 enum { FILES_MAX = 8 };
 
+/* Beside the directory of the program: the rules that were compiled with it. */
+static const char own_table[] = "../share/sbx/signals.table";
+
 static const char usage_text[] =
-	"usage: sbx-plan [--format terraform] < plan.json\n"
+	"usage: sbx-plan [--format terraform] [--text] [--signals FILE | --no-signals] < plan.json\n"
 	"\n"
 	"Reads what `terraform show -json PLANFILE` prints and writes one JSON object: a verdict and its findings.\n"
 	"\n"
-	"  -f, --format NAME  format of the plan; terraform (the default, also for OpenTofu) is the only one\n"
-	"  -h, --help         this text\n"
-	"  -V, --version      the version\n";
+	"  -f, --format NAME   format of the plan; terraform (the default, also for OpenTofu) is the only one\n"
+	"  -t, --text          write text for people instead\n"
+	"  -s, --signals FILE  compiled signal rules (default: those that came with this program)\n"
+	"  -n, --no-signals    judge the structure of the changes alone, not what their values mean\n"
+	"  -h, --help          this text\n"
+	"  -V, --version       the version\n";
+
+struct options {
+	int text;
+	int no_signals;
+	const char *signals; /* NULL: the program's own */
+};
 
 static int usage(FILE *out, int status)
 {
@@ -49,21 +61,33 @@ static int told(void)
 }
 
 /* 0: go on; else 1 + the exit status. */
-static int read_options(int argc, char **argv)
+static int read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option options[] = {{"format", required_argument, NULL, 'f'},
+						{"text", no_argument, NULL, 't'},
+						{"signals", required_argument, NULL, 's'},
+						{"no-signals", no_argument, NULL, 'n'},
 						{"help", no_argument, NULL, 'h'},
 						{"version", no_argument, NULL, 'V'},
 						{NULL, 0, NULL, 0}};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "f:hV", options, NULL)) >= 0) {
+	while ((option = getopt_long(argc, argv, "f:ts:nhV", options, NULL)) >= 0) {
 		switch (option) {
 		case 'f':
 			if (strcmp(optarg, "terraform") == 0)
 				break;
 			fprintf(stderr, "%s: the only format is terraform\n", name);
 			return 1 + SBX_USAGE;
+		case 't':
+			o->text = 1;
+			break;
+		case 's':
+			o->signals = optarg;
+			break;
+		case 'n':
+			o->no_signals = 1;
+			break;
 		case 'V':
 			printf("%s %s\n", name, SBX_VERSION);
 			return 1 + told();
@@ -74,7 +98,34 @@ static int read_options(int argc, char **argv)
 			return 1 + usage(stderr, SBX_USAGE);
 		}
 	}
+	if (o->no_signals && o->signals != NULL)
+		return 1 + usage(stderr, SBX_USAGE);
 	return optind == argc ? 0 : 1 + usage(stderr, SBX_USAGE);
+}
+
+/* Without its rules the program would judge too mildly, so it does not judge. */
+static int open_table(const struct options *o, struct signal_table *table, struct sbx_error *err)
+{
+	auto_free char *dir = NULL, *beside = NULL;
+	const char *path = o->signals;
+
+	if (o->no_signals)
+		return 0;
+	if (path == NULL) {
+		if ((dir = process_dir(err)) == NULL)
+			return -1;
+		if (asprintf(&beside, "%s/%s", dir, own_table) < 0) {
+			beside = NULL;
+			return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+		}
+		path = beside;
+	}
+	auto_fd fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) {
+		sbx_fail(err, SBX_CONFIG, "signals_missing", "there is no readable table of signal rules");
+		return sbx_hint(err, "sbx-policy signals makes one; --no-signals does without");
+	}
+	return signal_table_map(fd, table, err);
 }
 
 /* Sanitizers need more calls and memory than this program may have. */
@@ -162,7 +213,8 @@ static int prepare_input(int *spool, struct sbx_error *err)
 	return *spool < 0 ? -1 : 0;
 }
 
-static int judge(int spool, struct buf *reply, struct sbx_error *err)
+static int judge(const struct options *o, const struct signal_table *table, int spool, struct buf *reply,
+		 struct sbx_error *err)
 {
 	struct plan_survey survey = {.errored = 0};
 	struct plan_report report;
@@ -170,17 +222,17 @@ static int judge(int spool, struct buf *reply, struct sbx_error *err)
 
 	plan_report_init(&report);
 	if ((spool < 0 || io_copy(STDIN_FILENO, spool, LIMIT_PLAN_JSON, NULL, err) == 0) &&
-	    plan_read(spool < 0 ? STDIN_FILENO : spool, &survey, &report, err) == 0)
-		result = plan_report_write(&report, &survey, reply, err);
+	    plan_read(spool < 0 ? STDIN_FILENO : spool, table, &survey, &report, err) == 0)
+		result = o->text ? plan_report_text(&report, &survey, reply, err)
+				 : plan_report_write(&report, &survey, reply, err);
 	plan_report_clear(&report);
 	plan_survey_clear(&survey);
 	return result;
 }
 
-/* The refusal as an object, so that a program needs not read stderr. */
+/* The refusal as an object, so that a program needs not read stderr. With --text stderr is enough. */
 static int put_error(struct buf *reply, const struct sbx_error *refused, struct sbx_error *err)
 {
-	buf_reset(reply);
 	if (buf_addf(reply, err, "{\"sbx_plan\":1,\"error\":{\"class\":%d", (int)refused->class) < 0 ||
 	    json_out_member(reply, "code", refused->code, err) < 0 ||
 	    json_out_member(reply, "message", refused->message, err) < 0 ||
@@ -193,21 +245,26 @@ int main(int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT, late = SBX_ERROR_INIT;
 	auto_buf reply = BUF_INIT(LIMIT_CALL);
+	struct options options = {.text = 0};
+	struct signal_table table = {.block = NULL};
 	struct started started;
 	auto_fd spool = -1;
-	int status = read_options(argc, argv);
+	int status = read_options(argc, argv, &options);
 
 	if (status != 0)
 		return status - 1;
-	if (start(name, NULL, NULL, 0, START_REPLY, &started, &err) < 0 || prepare_input(&spool, &err) < 0 ||
-	    confine(&err) < 0) {
+	if (start(name, NULL, NULL, 0, START_REPLY, &started, &err) < 0 || open_table(&options, &table, &err) < 0 ||
+	    prepare_input(&spool, &err) < 0 || confine(&err) < 0) {
 		log_error(&err);
 		return (int)err.class;
 	}
-	if (judge(spool, &reply, &err) < 0) {
+	if (judge(&options, &table, spool, &reply, &err) < 0) {
 		log_error(&err);
-		put_error(&reply, &err, &late);
+		buf_reset(&reply);
+		if (!options.text)
+			put_error(&reply, &err, &late);
 	}
+	signal_table_close(&table);
 	if (io_write_all(started.reply_fd, buf_str(&reply), reply.len, &late) < 0) {
 		log_error(&late);
 		return SBX_IO;

@@ -195,7 +195,7 @@ static int finish_early(struct stage *s, struct sbx_error *err)
 	jv result = json_set_str(jv_object(), "state", err->class != SBX_OK ? "refused" : "cancelled");
 	jv call = jv_copy(s->filter.call);
 
-	sandbox_give_approval_back(&s->sandbox);
+	sandbox_give_back(&s->sandbox);
 	return filter_finish(&s->filter, json_set(call, "result", json_set_int(result, "took_ms", 0)), err);
 }
 
@@ -205,8 +205,8 @@ static int finish_run(struct stage *s)
 	struct sbx_error none = SBX_ERROR_INIT;
 	jv call = json_set(jv_copy(s->filter.call), "result", sandbox_result(&s->sandbox));
 
-	if (o->state == SANDBOX_REFUSED && o->complete)
-		sandbox_give_approval_back(&s->sandbox);
+	if (sandbox_began_nothing(&s->sandbox))
+		sandbox_give_back(&s->sandbox);
 	/* What never began is an error of this stage; what did has a result, whose code says why. */
 	int began = o->started || o->state == SANDBOX_CANCELLED || o->state == SANDBOX_TIMEOUT;
 	if (began && o->trouble.class != SBX_OK)
@@ -258,7 +258,7 @@ static int run_call(struct stage *s, const struct options *o)
 	s->sandbox.prepared = &s->prepared;
 	if (sandbox_prepare(&s->prepared, &f->config, &f->state, &f->key, f->call, f->run_fd, o->credentials_fd,
 			    o->secrets_fd, &err) == 0 &&
-	    !is_cancelled(s) && sandbox_record_start(&s->sandbox, &err) == 0)
+	    !is_cancelled(s) && sandbox_begin(&s->sandbox, &err) == 0)
 		return run_sandbox(s, o);
 	sandbox_take_state_back(&s->sandbox);
 	return finish_early(s, &err);

@@ -1,9 +1,10 @@
-/* A 64-bit hash with a secret seed, for sets of names that come from outside: who does not know the seed cannot make
- * two names collide, and nothing but the two names' being equal may be concluded from equal hashes where a wrong
- * "equal" is the safe answer. */
+/* A 64-bit hash with a secret seed, for sets of names that come from outside: who does not know the
+ * seed cannot make two names collide, and nothing but the two names' being equal may be concluded
+ * from equal hashes where a wrong "equal" is the safe answer. */
 #ifndef SBX_KEY_HASH_H
 #define SBX_KEY_HASH_H
 
+#include <endian.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,19 +22,72 @@ static inline uint64_t key_hash_mix(uint64_t h)
 	return h ^ h >> 32;
 }
 
-/* Hash of TEXT behind START (any number: the hash of what stands before, the number of a set). Never 0, which may mean
- * "none". */
-static inline uint64_t key_hash(const struct key_seed *seed, uint64_t start, const char *text, size_t len)
+/* Both halves of the product in one word: every bit of it depends on every bit of both factors. */
+static inline uint64_t key_hash_fold(uint64_t a, uint64_t b)
 {
-	uint64_t h = key_hash_mix(seed->word[0] ^ start) ^ len;
+	__extension__ typedef unsigned __int128 wide;
+	wide product = (wide)a * b;
 
-	for (size_t i = 0; i < len; i += 8) {
-		uint64_t bytes = 0;
-		memcpy(&bytes, text + i, len - i < 8 ? len - i : 8);
-		h = key_hash_mix(h ^ bytes ^ seed->word[1]) + seed->word[1];
-	}
-	h = key_hash_mix(h);
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t key_hash_load(const char *text, size_t len)
+{
+	uint64_t bytes = 0;
+
+	memcpy(&bytes, text, len);
+	return le64toh(bytes);
+}
+
+static inline uint64_t key_hash_begin(const struct key_seed *seed, uint64_t start, size_t len)
+{
+	return key_hash_fold(seed->word[0] ^ start, seed->word[1] ^ len);
+}
+
+/* Behind the last up to 16 bytes, as two words that end in zeros. Never 0. */
+static inline uint64_t key_hash_end(const struct key_seed *seed, uint64_t h, uint64_t first,
+				    uint64_t second)
+{
+	h = key_hash_fold(first ^ seed->word[1], second ^ h);
+	h = key_hash_fold(h ^ seed->word[0], seed->word[1]);
 	return h != 0 ? h : 1;
+}
+
+/* Hash of TEXT behind START (any number: the hash of what stands before, the number of a set).
+ * Never 0, which may mean "none". */
+static inline uint64_t key_hash(const struct key_seed *seed, uint64_t start, const char *text,
+				size_t len)
+{
+	uint64_t h = key_hash_begin(seed, start, len), first = 0, second = 0;
+
+	for (; len > 16; len -= 16, text += 16)
+		h = key_hash_fold(key_hash_load(text, 8) ^ seed->word[1],
+				  key_hash_load(text + 8, 8) ^ h);
+	if (len > 8) {
+		first = key_hash_load(text, 8);
+		second = key_hash_load(text + len - 8, 8) >> (128 - 8 * len);
+	} else if (len >= 4) {
+		first = key_hash_load(text, 4) | key_hash_load(text + len - 4, 4) << (8 * len - 32);
+	} else {
+		for (size_t i = 0; i < len; i++)
+			first |= (uint64_t)(unsigned char)text[i] << (8 * i);
+	}
+	return key_hash_end(seed, h, first, second);
+}
+
+/* The same of a text of at most 16 bytes, 16 bytes of which can be read whatever LEN is: without a
+ * branch that depends on it. */
+static inline uint64_t key_hash_short(const struct key_seed *seed, uint64_t start, const char *text,
+				      size_t len)
+{
+	uint64_t first = key_hash_load(text, 8), second = key_hash_load(text + 8, 8);
+	uint64_t first_mask = len < 8 ? ((uint64_t)1 << (8 * len % 64)) - 1 : UINT64_MAX;
+	uint64_t second_mask = len <= 8	  ? 0
+			       : len < 16 ? ((uint64_t)1 << (8 * len % 64)) - 1
+					  : UINT64_MAX;
+
+	return key_hash_end(seed, key_hash_begin(seed, start, len), first & first_mask,
+			    second & second_mask);
 }
 
 #endif

@@ -31,6 +31,9 @@
 #define LIMIT_STATE_FILE ((uint64_t)256 << 20)
 /* The JSON form of a plan (it is some 200 times its plan file). */
 #define LIMIT_PLAN_JSON ((uint64_t)512 << 20)
+/* Of one value that is held as a tree: bytes of text, and nodes of 24 bytes. A change of a real plan has some 10 KB. */
+#define LIMIT_PLAN_TREE ((size_t)64 << 20)
+#define LIMIT_PLAN_TREE_NODES ((uint32_t)4 << 20)
 /* One credential, and how many a call may have. */
 #define LIMIT_SECRET ((size_t)64 << 10)
 #define LIMIT_CREDENTIALS 8

@@ -3,8 +3,10 @@
 
 #include <string.h>
 
+#include "finding.h"
+
 /* Lines for a reader with a context window; the data holds all of them. */
-static const int findings_shown = 60, reasons_shown = 20, because_shown = 6;
+static const int findings_shown = 60, safe_shown = 20, reasons_shown = 20;
 /* A sentence of a stage, and a name that someone else chose. */
 static const size_t sentence_max = 800, name_max = 200;
 
@@ -132,48 +134,36 @@ static void say_policy(struct words *w, jv policy, jv error)
 	say_reasons(w, reasons, error);
 }
 
-/* REPLACE "terraform_data.web" because "triggers_replace" changes [destructive] */
-static void say_finding(struct words *w, jv finding)
+static void sink_say(void *to, const char *text)
 {
-	const char *code = json_str(finding, "code"), *verdict = json_str(finding, "verdict");
-	auto_jv because = json_array(finding, "because");
-
-	words_say(w, "- ");
-	for (const char *p = or_unknown(code); *p != '\0' && p < or_unknown(code) + 32; p++)
-		words_say(w, "%c", *p == '_' ? ' ' : *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : '?');
-	words_say(w, " ");
-	words_quote(w, or_unknown(json_str(finding, "address")), name_max);
-	if (json_str(finding, "deposed") != NULL) {
-		words_say(w, " deposed object ");
-		words_quote(w, json_str(finding, "deposed"), name_max);
-	}
-	int n = json_length(because), shown = n < because_shown ? n : because_shown;
-	for (int i = 0; i < shown; i++) {
-		auto_jv path = json_at(because, i);
-		words_say(w, "%s", i == 0 ? " because " : ", ");
-		words_quote(w, json_text(path), name_max);
-	}
-	if (n > shown)
-		words_say(w, " and %d more", n - shown);
-	words_say(w, "%s", n == 1 ? " changes" : n > 1 ? " change" : "");
-	if (json_str(finding, "reason") != NULL) {
-		words_say(w, " (reason ");
-		words_quote(w, json_str(finding, "reason"), name_max);
-		words_say(w, ")");
-	}
-	words_say(w, " [");
-	words_line(w, or_unknown(verdict), name_max);
-	words_say(w, "]\n");
+	words_say(to, "%s", text);
 }
 
-static void say_findings(struct words *w, jv result)
+static void sink_quote(void *to, const char *bytes, size_t len, size_t max)
+{
+	(void)len; /* a NUL would end it: there is none in a string of a call */
+	words_quote(to, bytes, max);
+}
+
+static void say_finding(struct words *w, const struct finding_sink *sink, jv finding)
+{
+	const char *rule = finding_rule_text(finding);
+
+	words_say(w, "- ");
+	finding_say(sink, finding);
+	if (rule != NULL) {
+		words_say(w, "\n  in words: ");
+		words_quote(w, rule, FINDING_SENTENCE_MAX);
+	}
+	words_say(w, "\n");
+}
+
+static void say_findings(struct words *w, const struct finding_sink *sink, jv result)
 {
 	auto_jv findings = json_array(result, "findings");
 	int64_t total = json_length(findings);
 	int shown = json_length(findings) < findings_shown ? json_length(findings) : findings_shown;
 
-	if (!jv_is_valid(findings) || json_str(result, "verdict") == NULL)
-		return;
 	json_int(result, "findings_total", &total);
 	words_say(w, "Verdict of the plan: ");
 	words_line(w, json_str(result, "verdict"), name_max);
@@ -181,10 +171,53 @@ static void say_findings(struct words *w, jv result)
 		  total > 0 ? ", the strongest first:" : ".");
 	for (int i = 0; i < shown; i++) {
 		auto_jv finding = json_at(findings, i);
-		say_finding(w, finding);
+		say_finding(w, sink, finding);
 	}
 	if (total > shown)
 		words_say(w, "- and %lld more that are not shown\n", (long long)total - shown);
+}
+
+/* What has no finding, after what has one. */
+static void say_safe(struct words *w, const struct finding_sink *sink, jv result)
+{
+	auto_jv safe = json_array(result, "safe");
+	int64_t total = json_length(safe);
+	int shown = json_length(safe) < safe_shown ? json_length(safe) : safe_shown;
+
+	json_int(result, "safe_total", &total);
+	if (total <= 0)
+		return;
+	words_say(w, "Changes without a finding: %lld\n", (long long)total);
+	for (int i = 0; i < shown; i++) {
+		auto_jv change = json_at(safe, i);
+		words_say(w, "- ");
+		finding_say_safe(sink, change);
+		words_say(w, "\n");
+	}
+	if (total > shown)
+		words_say(w, "- and %lld more\n", (long long)total - shown);
+}
+
+static void say_judgement(struct words *w, jv result)
+{
+	const struct finding_sink sink = {.to = w, .say = sink_say, .quote = sink_quote};
+	auto_jv findings = json_array(result, "findings"), counts = json_object(result, "counts");
+	int64_t destroyed = 0;
+
+	if (!jv_is_valid(findings) || json_str(result, "verdict") == NULL)
+		return;
+	say_findings(w, &sink, result);
+	if (json_int(result, "data_destroyed", &destroyed) == 0 && destroyed > 0) {
+		words_say(w, "Data is lost: ");
+		finding_say_data(&sink, destroyed);
+		words_say(w, "\n");
+	}
+	if (jv_is_valid(counts)) {
+		words_say(w, "The plan's changes: ");
+		finding_say_counts(&sink, counts);
+		words_say(w, "\n");
+	}
+	say_safe(w, &sink, result);
 }
 
 static void say_plan(struct words *w, jv result)
@@ -284,7 +317,7 @@ void mcp_report(struct words *w, const char *tool, enum mcp_state state, jv call
 	if (state != MCP_COMPLETED && state != MCP_FAILED)
 		say_policy(w, policy, error);
 	say_approval(w, state, approval, error);
-	say_findings(w, result);
+	say_judgement(w, result);
 	say_plan(w, result);
 	say_end(w, inner, result);
 }

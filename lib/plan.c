@@ -16,11 +16,12 @@
 #define SEAL_FILE "seal.json"
 #define PLAN_FILE "plan.bin"
 #define TREE_FILE "tree"
-#define FINDINGS_FILE "findings.json"
+#define REPORT_FILE "findings.json"
 #define HALF_MADE ".new-" /* prefix of a directory that is not whole yet */
+#define TAKEN ".used-"	  /* and of one that a run has taken */
 
 static const int64_t half_made_age_s = 15 * 60; /* no call keeps a plan for this long */
-static const size_t findings_max = (size_t)16 << 20;
+static const size_t report_max = (size_t)16 << 20;
 static const uint64_t tree_max = LIMIT_TREE_BYTES + ((uint64_t)96 << 20); /* and the names of LIMIT_TREE_FILES files */
 
 static int invalid(const char *what, struct sbx_error *err)
@@ -97,33 +98,33 @@ static int put_copy(int dir_fd, const char *name, int from, uint64_t max, const 
 	return 0;
 }
 
-static int put_findings(int dir_fd, jv findings, const char *sha256, struct sbx_error *err)
+static int put_report(int dir_fd, jv report, const char *sha256, struct sbx_error *err)
 {
-	auto_buf text = BUF_INIT(findings_max);
+	auto_buf text = BUF_INIT(report_max);
 	char found[DIGEST_HEX_SIZE];
 
-	if (json_write(findings, &text, err) < 0)
+	if (json_write(report, &text, err) < 0)
 		return -1;
 	digest_sha256_hex(buf_str(&text), text.len, found);
 	if (sha256 == NULL || strcmp(found, sha256) != 0)
 		return sbx_fail(err, SBX_BUG, "plan_mismatch", "the findings are not those that were to be sealed");
-	return io_create_file(dir_fd, FINDINGS_FILE, buf_str(&text), text.len, err);
+	return io_create_file(dir_fd, REPORT_FILE, buf_str(&text), text.len, err);
 }
 
 static int fill_directory(int plans, const char *name, const struct secret *key, const struct state *state, jv whole,
-			  int plan_fd, int tree_fd, jv findings, char seal_sha256[DIGEST_HEX_SIZE],
+			  int plan_fd, int tree_fd, jv report, char seal_sha256[DIGEST_HEX_SIZE],
 			  struct sbx_error *err)
 {
 	auto_fd dir = io_open_dir(plans, name, IO_CREATE, err);
 
 	if (dir < 0 || put_copy(dir, PLAN_FILE, plan_fd, LIMIT_ARTIFACT, json_str(whole, "plan_sha256"), err) < 0 ||
 	    put_copy(dir, TREE_FILE, tree_fd, tree_max, json_str(whole, "tree_sha256"), err) < 0 ||
-	    put_findings(dir, findings, json_str(whole, "findings_sha256"), err) < 0)
+	    put_report(dir, report, json_str(whole, "findings_sha256"), err) < 0)
 		return -1;
 	return put_seal(dir, key, state, whole, seal_sha256, err);
 }
 
-int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv findings,
+int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
@@ -135,7 +136,7 @@ int plan_keep(const struct state *state, const struct secret *key, jv seal, int 
 	io_random_hex(id, (STATE_ID_SIZE - 1) / 2);
 	snprintf(half_made, sizeof half_made, HALF_MADE "%s", id);
 	auto_jv whole = complete_seal(state, seal, id);
-	int result = fill_directory(plans, half_made, key, state, whole, plan_fd, tree_fd, findings, seal_sha256, err);
+	int result = fill_directory(plans, half_made, key, state, whole, plan_fd, tree_fd, report, seal_sha256, err);
 	if (result == 0 && renameat(plans, half_made, plans, id) < 0)
 		result = sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot keep the plan");
 	if (result == 0 && fsync(plans) < 0)
@@ -143,6 +144,13 @@ int plan_keep(const struct state *state, const struct secret *key, jv seal, int 
 	if (result < 0)
 		io_remove_tree(plans, half_made, &ignored);
 	return result;
+}
+
+static int unknown(struct sbx_error *err)
+{
+	sbx_fail(err, SBX_DENIED, "plan_unknown", "there is no plan of this id");
+	return sbx_hint(err, "a plan is gone when a call has applied it or is doing so, and when it was denied or has "
+			     "expired: make a new one");
 }
 
 /* The directory of plan ID; "plan_unknown" when there is none. */
@@ -153,11 +161,7 @@ static int plan_dir(const struct state *state, const char *id, struct sbx_error 
 	if (plans < 0)
 		return -1;
 	int fd = state_is_id(id) ? openat(plans, id, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW) : -1;
-	if (fd < 0) {
-		sbx_fail(err, SBX_DENIED, "plan_unknown", "there is no plan of this id");
-		return sbx_hint(err, "a plan is gone when it was applied, denied or has expired: make a new one");
-	}
-	return fd;
+	return fd < 0 ? unknown(err) : fd;
 }
 
 /* The seal in FILE, if it is whole and ours. */
@@ -258,25 +262,75 @@ int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *s
 	return *tree_fd < 0 ? -1 : 0;
 }
 
-int plan_findings(const struct state *state, jv seal, jv *findings, struct sbx_error *err)
+int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_error *err)
 {
 	auto_fd copy =
-		open_sealed(state, seal, FINDINGS_FILE, findings_max, json_str(seal, "findings_sha256"), NULL, err);
+		open_sealed(state, seal, REPORT_FILE, report_max, json_str(seal, "findings_sha256"), NULL, err);
 	auto_free char *text = NULL;
+	auto_jv found = jv_invalid();
 	size_t len;
 
-	if (copy < 0 || io_read_all(copy, findings_max, &text, &len, err) < 0)
+	if (copy < 0 || io_read_all(copy, report_max, &text, &len, err) < 0 ||
+	    json_parse(text, len, report_max, &found, err) < 0)
 		return -1;
-	return json_parse(text, len, findings_max, findings, err);
+	if (jv_get_kind(found) != JV_KIND_OBJECT)
+		return invalid("the findings of this plan cannot be read", err);
+	*report = take_jv(&found);
+	return 0;
+}
+
+static void taken_name(const char *id, char name[sizeof TAKEN + STATE_ID_SIZE])
+{
+	snprintf(name, sizeof TAKEN + STATE_ID_SIZE, TAKEN "%s", id);
+}
+
+/* A rename succeeds once, whoever else tries it; synced, so that no crash brings the plan back. */
+int plan_take(const struct state *state, const char *id, struct sbx_error *err)
+{
+	auto_fd plans = state_dir(state, "plans", err);
+	char taken[sizeof TAKEN + STATE_ID_SIZE];
+
+	if (plans < 0)
+		return -1;
+	if (!state_is_id(id))
+		return unknown(err);
+	taken_name(id, taken);
+	if (renameat(plans, id, plans, taken) < 0)
+		return errno == ENOENT ? unknown(err)
+				       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot take the plan");
+	if (fsync(plans) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot sync the directory of kept plans");
+	return 0;
+}
+
+int plan_put_back(const struct state *state, const char *id, struct sbx_error *err)
+{
+	auto_fd plans = state_dir(state, "plans", err);
+	char taken[sizeof TAKEN + STATE_ID_SIZE];
+
+	if (plans < 0)
+		return -1;
+	if (!state_is_id(id))
+		return unknown(err);
+	taken_name(id, taken);
+	if (renameat(plans, taken, plans, id) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot put the plan back");
+	return 0;
 }
 
 int plan_drop(const struct state *state, const char *id, struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
+	char taken[sizeof TAKEN + STATE_ID_SIZE];
 
 	if (plans < 0)
 		return -1;
-	return state_is_id(id) ? io_remove_tree(plans, id, err) : 0;
+	if (!state_is_id(id))
+		return 0;
+	taken_name(id, taken);
+	if (io_remove_tree(plans, taken, err) < 0)
+		return -1;
+	return io_remove_tree(plans, id, err);
 }
 
 /* What is certain without the key: the time that the seal's file says, or that there is no seal in an old directory. A
@@ -295,6 +349,9 @@ static int is_over(int plans, const char *name)
 		return 0;
 	if (strncmp(name, HALF_MADE, strlen(HALF_MADE)) == 0)
 		return clock_seconds() - st.st_mtim.tv_sec > half_made_age_s;
+	/* Its run has copies of its own, and what became of the run is not told here. */
+	if (strncmp(name, TAKEN, strlen(TAKEN)) == 0)
+		return clock_seconds() - st.st_mtim.tv_sec > PLAN_TTL_S;
 	if (!state_is_id(name) || io_read_file(dir, SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
 	    json_parse(text, len, LIMIT_CALL, &file, &ignored) < 0)
 		return 0;

@@ -1,4 +1,5 @@
-/* Kept plans: state/plans/ID/ holds plan.bin, tree (the packed workspace copy), findings.json and seal.json, all 0600.
+/* Kept plans: state/plans/ID/ holds plan.bin, tree (the packed workspace copy), findings.json (what sbx-plan said of
+ * it) and seal.json, all 0600.
  * The seal is a JSON object; beside it stands a MAC of the seal key over its canonical form, which covers everything
  * that an apply relies on: HMAC-SHA256(key, "sbx-plan/1" | installation | canonical bytes), fields length-prefixed
  * (wire.h). */
@@ -15,29 +16,34 @@
 
 /* Seal and keep. SEAL (borrowed) is an object with what is covered: tool, params, principal, plan_sha256, tree_sha256,
  * lock_sha256, state {workspace, path, lineage, serial, sha256}, terraform {program, sha256, version}, backend,
- * workspace, driver, target, isolation, verdict, findings_sha256, findings (count), workspace_at {name, tree, cwd,
- * state_path}, and optionally created_at and expires_at (RFC 3339). _keep fills in these two where they are missing
- * (now, and PLAN_TTL_S later) and adds id and installation. PLAN_FD and TREE_FD are read from offset 0; what they hold
- * must have the digests of SEAL, FINDINGS (an array) that of findings_sha256 (json_digest), or nothing is kept:
- * "plan_mismatch" (70). The directory appears whole or not at all. Limits per principal come with a later issue.
- * *SEAL_SHA256 is the digest of the sealed object's canonical form. */
-int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv findings,
+ * workspace, driver, target, isolation, verdict, data_destroyed, digest {artefact, effect}, findings (count),
+ * findings_sha256, workspace_at {name, tree, cwd, state_path}, and optionally created_at and expires_at (RFC 3339).
+ * _keep fills in these two where they are missing (now, and PLAN_TTL_S later) and adds id and installation. PLAN_FD and
+ * TREE_FD are read from offset 0; what they hold must have the digests of SEAL, REPORT that of findings_sha256
+ * (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT is an object: findings (strongest first),
+ * findings_total, counts, safe, safe_total, data_destroyed. The directory appears whole or not at all. Limits per
+ * principal come with a later issue. *SEAL_SHA256 is the digest of the sealed object's canonical form. */
+int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err);
 
-/* Find plan ID: MAC, installation and expiry are checked. "plan_unknown" (77; also for text that is no id),
- * "plan_seal_invalid" (77), "plan_expired" (77). *SEAL is the caller's. */
+/* Find plan ID: MAC, installation and expiry are checked. "plan_unknown" (77; also for text that is no id, and for a
+ * plan that was taken), "plan_seal_invalid" (77), "plan_expired" (77). *SEAL is the caller's. */
 int plan_find(const struct state *state, const struct secret *key, const char *id, jv *seal, char seal_sha256[65],
 	      struct sbx_error *err);
 
 /* Its files, digests checked against the SEAL that plan_find gave: sealed memfds at offset 0, owned by the caller (the
- * digest is that of the copy, so nothing can change behind the check), and the findings. "plan_seal_invalid" (77) when
+ * digest is that of the copy, so nothing can change behind the check), and the report. "plan_seal_invalid" (77) when
  * they are not those that were sealed. */
 int plan_open_file(const struct state *state, jv seal, int *plan_fd, struct sbx_error *err);
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err);
-int plan_findings(const struct state *state, jv seal, jv *findings, struct sbx_error *err);
+int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_error *err);
 
-/* Remove a plan that was used, denied or has expired; absent is fine. And all that have expired, with what a crash left
- * half-made. */
+/* A plan is run once. _take gives it to exactly one of all who ask, for whom nobody finds it any more: "plan_unknown"
+ * (77) for the others. Only what was taken and provably not begun is put back. A crash in between costs the plan. */
+int plan_take(const struct state *state, const char *id, struct sbx_error *err);
+int plan_put_back(const struct state *state, const char *id, struct sbx_error *err);
+
+/* Remove a plan, taken or not; absent is fine. And all that have expired, with what a crash left half-made. */
 int plan_drop(const struct state *state, const char *id, struct sbx_error *err);
 int plan_drop_expired(const struct state *state, struct sbx_error *err);
 

@@ -1,10 +1,9 @@
-/* One change: actions, replace_paths, and what explains them. */
+/* One change: its words, and the trees beside it. */
 #include "plan_change.h"
 
 #include <string.h>
 
 #include "limit.h"
-#include "plan_report.h"
 
 static const size_t text_max = 1 << 20; /* an address or a reason: a for_each key is the longest part of one */
 
@@ -15,46 +14,60 @@ const char *plan_action_name(enum plan_action action)
 	return action_names[action];
 }
 
+/* The texts and the trees of a change, for what is done to all of them. */
+#define TEXTS 9
+#define TREES 7
+static void parts_of(struct plan_change *c, struct buf *texts[TEXTS], struct plan_tree *trees[TREES])
+{
+	struct buf *const all_texts[TEXTS] = {&c->address, &c->module, &c->name,     &c->previous_address,
+					      &c->deposed, &c->mode,   &c->type,     &c->provider,
+					      &c->reason};
+	struct plan_tree *const all_trees[TREES] = {&c->before,	    &c->after,	       &c->unknown,  &c->before_mask,
+						    &c->after_mask, &c->replace_paths, &c->importing};
+
+	memcpy(texts, all_texts, sizeof all_texts);
+	memcpy(trees, all_trees, sizeof all_trees);
+}
+
 void plan_change_init(struct plan_change *change)
 {
-	const struct buf text = BUF_INIT(text_max);
+	struct buf *texts[TEXTS];
+	struct plan_tree *trees[TREES];
 
-	*change = (struct plan_change){.address = text,
-				       .previous_address = text,
-				       .deposed = text,
-				       .type = text,
-				       .provider = text,
-				       .reason = text,
-				       .because = text};
+	*change = (struct plan_change){.actions = {.count = 0}};
+	parts_of(change, texts, trees);
+	for (size_t i = 0; i < TEXTS; i++)
+		*texts[i] = (struct buf)BUF_INIT(text_max);
+	for (size_t i = 0; i < TREES; i++)
+		plan_tree_init(trees[i]);
 }
 
 void plan_change_clear(struct plan_change *change)
 {
-	buf_clear(&change->address);
-	buf_clear(&change->previous_address);
-	buf_clear(&change->deposed);
-	buf_clear(&change->type);
-	buf_clear(&change->provider);
-	buf_clear(&change->reason);
-	buf_clear(&change->because);
-	plan_masks_clear(&change->masks);
+	struct buf *texts[TEXTS];
+	struct plan_tree *trees[TREES];
+
+	parts_of(change, texts, trees);
+	for (size_t i = 0; i < TEXTS; i++)
+		buf_clear(texts[i]);
+	for (size_t i = 0; i < TREES; i++)
+		plan_tree_clear(trees[i]);
 }
 
 static void reset(struct plan_change *change)
 {
-	buf_reset(&change->address);
-	buf_reset(&change->previous_address);
-	buf_reset(&change->deposed);
-	buf_reset(&change->type);
-	buf_reset(&change->provider);
-	buf_reset(&change->reason);
-	buf_reset(&change->because);
-	change->action_count = change->action_bits = change->because_count = 0;
-	change->importing = 0;
-	plan_masks_reset(&change->masks);
+	struct buf *texts[TEXTS];
+	struct plan_tree *trees[TREES];
+
+	parts_of(change, texts, trees);
+	for (size_t i = 0; i < TEXTS; i++)
+		buf_reset(texts[i]);
+	for (size_t i = 0; i < TREES; i++)
+		plan_tree_reset(trees[i]);
+	change->actions.count = change->actions.bits = 0;
 }
 
-static int read_actions(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
+static int read_actions(struct plan_scan *s, struct plan_actions *actions, struct sbx_error *err)
 {
 	int element;
 
@@ -64,77 +77,67 @@ static int read_actions(struct plan_scan *s, struct plan_change *change, struct 
 		int action = s->token == JSON_STRING ? plan_name(s, action_names, ARRAY_LEN(action_names)) : -1;
 		if (action < 0)
 			return plan_refuse(s, "plan_action", "an action that is not known", err);
-		if (change->action_count == PLAN_CHANGE_ACTIONS)
+		if (actions->count == PLAN_CHANGE_ACTIONS)
 			return plan_refuse(s, "plan_action", "more actions than any change has", err);
-		change->actions[change->action_count++] = (unsigned char)action;
-		change->action_bits |= PLAN_ACTION_BIT((unsigned)action);
+		actions->list[actions->count++] = (unsigned char)action;
+		actions->bits |= PLAN_ACTION_BIT((unsigned)action);
 	}
-	if (element == 0 && change->action_count == 0)
+	if (element == 0 && actions->count == 0)
 		return plan_refuse(s, "plan_action", "a change without an action", err);
 	return element;
 }
 
-/* Paths that force the replacement: an array of arrays of names and indexes. */
-static int read_replace_paths(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
+/* A mask may hold arrays, objects and truth values. */
+static int read_mask(struct plan_scan *s, struct plan_tree *mask, struct sbx_error *err)
 {
-	auto_buf path = BUF_INIT(text_max);
-	int element, step = 0;
-
-	if (plan_expect(s, JSON_ARRAY_OPEN, "replace_paths that are no array", err) < 0)
+	if (plan_tree_read(s, mask, err) < 0)
 		return -1;
-	while ((element = plan_element(s, err)) == 1) {
-		if (s->token != JSON_ARRAY_OPEN)
-			return plan_refuse(s, "plan_kind", "a path that is no array", err);
-		buf_reset(&path);
-		while ((step = plan_element(s, err)) == 1) {
-			if (s->token != JSON_STRING && s->token != JSON_NUMBER)
-				return plan_refuse(s, "plan_kind", "a step of a path that is neither name nor index",
-						   err);
-			if (plan_report_path_step(&path, s->text, s->len, s->token == JSON_NUMBER, err) < 0)
-				return -1;
-		}
-		if (step < 0 ||
-		    plan_report_path(&change->because, change->because_count++, buf_str(&path), path.len, err) < 0)
-			return -1;
-	}
-	return element;
+	for (uint32_t i = 0; i < mask->count; i++)
+		if (mask->nodes[i].kind == PLAN_STRING || mask->nodes[i].kind == PLAN_NUMBER)
+			return plan_refuse(s, "plan_kind", "a mask that is no truth value, before", err);
+	return 0;
 }
 
-enum inner {
-	INNER_ACTIONS,
-	INNER_AFTER,
-	INNER_UNKNOWN,
-	INNER_BEFORE_MASK,
-	INNER_AFTER_MASK,
-	INNER_REPLACE_PATHS,
-	INNER_IMPORTING
-};
-static const char *const inner_names[] = {"actions",	     "after",	      "after_unknown", "before_sensitive",
-					  "after_sensitive", "replace_paths", "importing"};
-
-static int read_inner_member(struct plan_scan *s, int member, struct plan_change *change, struct sbx_error *err)
+static int read_replace_paths(struct plan_scan *s, struct plan_tree *paths, struct sbx_error *err)
 {
-	switch (member) {
-	case INNER_ACTIONS:
-		return read_actions(s, change, err);
-	case INNER_AFTER:
-		return plan_masks_read(s, PLAN_MASK_AFTER, &change->masks, err);
-	case INNER_UNKNOWN:
-		return plan_masks_read(s, PLAN_MASK_UNKNOWN, &change->masks, err);
-	case INNER_BEFORE_MASK:
-		return plan_masks_read(s, PLAN_MASK_BEFORE_SENSITIVE, &change->masks, err);
-	case INNER_AFTER_MASK:
-		return plan_masks_read(s, PLAN_MASK_AFTER_SENSITIVE, &change->masks, err);
-	case INNER_REPLACE_PATHS:
-		return read_replace_paths(s, change, err);
-	case INNER_IMPORTING:
-		if (plan_next(s, err) < 0)
-			return -1;
-		change->importing = s->token != JSON_NULL;
-		return plan_skip_rest(s, err);
-	default:
-		return plan_skip(s, err);
+	if (plan_expect(s, JSON_ARRAY_OPEN, "replace_paths that are no array", err) < 0 ||
+	    plan_tree_read_rest(s, paths, err) < 0)
+		return -1;
+	const struct plan_node *all = plan_tree_root(paths), *path = plan_tree_first(paths, all);
+	for (; path != NULL; path = plan_tree_behind(paths, all, path)) {
+		if (path->kind != PLAN_ARRAY)
+			return plan_refuse(s, "plan_kind", "a path that is no array, before", err);
+		const struct plan_node *step = plan_tree_first(paths, path);
+		for (; step != NULL; step = plan_tree_behind(paths, path, step))
+			if (step->kind != PLAN_STRING && step->kind != PLAN_NUMBER)
+				return plan_refuse(s, "plan_kind",
+						   "a step of a path that is neither name nor index, before", err);
 	}
+	return 0;
+}
+
+static int read_inner_member(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
+{
+	const struct {
+		const char *name;
+		struct plan_tree *tree;
+		int (*read)(struct plan_scan *s, struct plan_tree *tree, struct sbx_error *err);
+	} members[] = {
+		{"before", &change->before, plan_tree_read},
+		{"after", &change->after, plan_tree_read},
+		{"after_unknown", &change->unknown, read_mask},
+		{"before_sensitive", &change->before_mask, read_mask},
+		{"after_sensitive", &change->after_mask, read_mask},
+		{"replace_paths", &change->replace_paths, read_replace_paths},
+		{"importing", &change->importing, plan_tree_read},
+	};
+
+	if (plan_is(s, "actions"))
+		return read_actions(s, &change->actions, err);
+	for (size_t i = 0; i < ARRAY_LEN(members); i++)
+		if (plan_is(s, members[i].name))
+			return members[i].read(s, members[i].tree, err);
+	return plan_skip(s, err);
 }
 
 static int read_inner_object(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
@@ -142,9 +145,9 @@ static int read_inner_object(struct plan_scan *s, struct plan_change *change, st
 	int key;
 
 	while ((key = plan_key(s, err)) == 1)
-		if (read_inner_member(s, plan_name(s, inner_names, ARRAY_LEN(inner_names)), change, err) < 0)
+		if (read_inner_member(s, change, err) < 0)
 			return -1;
-	if (key == 0 && change->action_count == 0)
+	if (key == 0 && change->actions.count == 0)
 		return plan_refuse(s, "plan_malformed", "a change without actions", err);
 	return key;
 }
@@ -157,16 +160,17 @@ int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, stru
 
 static struct buf *text_member(struct plan_change *change, const struct plan_scan *s)
 {
-	static const char *const names[] = {"address", "previous_address", "deposed",
-					    "type",    "provider_name",	   "action_reason"};
-	struct buf *const places[] = {&change->address, &change->previous_address, &change->deposed,
-				      &change->type,	&change->provider,	   &change->reason};
+	static const char *const names[] = {"address", "module_address", "name", "previous_address", "deposed",
+					    "mode",    "type",		 "provider_name",	     "action_reason"};
+	struct buf *const places[] = {&change->address, &change->module, &change->name,
+				      &change->previous_address, &change->deposed, &change->mode,
+				      &change->type,	&change->provider, &change->reason};
 	int member = plan_name(s, names, ARRAY_LEN(names));
 
 	return member < 0 ? NULL : places[member];
 }
 
-int plan_change_read(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
+static int read_entry(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
 {
 	int key, has_change = 0;
 
@@ -187,7 +191,39 @@ int plan_change_read(struct plan_scan *s, struct plan_change *change, struct sbx
 		if (result < 0)
 			return -1;
 	}
-	if (key == 0 && (!has_change || change->address.len == 0))
-		return plan_refuse(s, "plan_malformed", "an entry without a change or an address", err);
+	if (key == 0 && !has_change)
+		return plan_refuse(s, "plan_malformed", "an entry without a change", err);
 	return key;
+}
+
+int plan_change_read(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
+{
+	if (read_entry(s, change, err) < 0)
+		return -1;
+	return change->address.len > 0 ? 0 : plan_refuse(s, "plan_malformed", "an entry without an address", err);
+}
+
+int plan_change_read_drift(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
+{
+	struct buf *address = &change->address;
+
+	if (read_entry(s, change, err) < 0)
+		return -1;
+	if (address->len > 0)
+		return 0;
+	if (change->type.len == 0 || change->name.len == 0)
+		return plan_refuse(s, "plan_malformed", "an entry without an address", err);
+	if (change->module.len > 0 && (buf_add(address, change->module.data, change->module.len, err) < 0 ||
+				       buf_add(address, ".", 1, err) < 0))
+		return -1;
+	if (buf_add(address, change->type.data, change->type.len, err) < 0 || buf_add(address, ".", 1, err) < 0)
+		return -1;
+	return buf_add(address, change->name.data, change->name.len, err);
+}
+
+int plan_change_imports(const struct plan_change *change)
+{
+	const struct plan_node *root = plan_tree_root(&change->importing);
+
+	return root != NULL && root->kind != PLAN_NULL;
 }

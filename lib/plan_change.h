@@ -1,9 +1,9 @@
-/* One change of a plan, of an object or of an output: what happens, why, and what its masks say. Buffers are used again
- * for the next one, so that memory is bounded by the largest. */
+/* One change of a plan, of an object or of an output: what happens, and the values beside it as trees. The memory is
+ * used again for the next one, so that it is bounded by the largest. */
 #ifndef SBX_PLAN_CHANGE_H
 #define SBX_PLAN_CHANGE_H
 
-#include "plan_mask.h"
+#include "plan_tree.h"
 
 /* The closed set of words; anything else refuses the plan. */
 enum plan_action { ACTION_NO_OP, ACTION_CREATE, ACTION_READ, ACTION_UPDATE, ACTION_DELETE, ACTION_FORGET };
@@ -14,15 +14,21 @@ const char *plan_action_name(enum plan_action action);
 /* Two are the most that Terraform and OpenTofu write. */
 #define PLAN_CHANGE_ACTIONS 8
 
+struct plan_actions {
+	unsigned char list[PLAN_CHANGE_ACTIONS]; /* enum plan_action, in their order */
+	unsigned count;
+	unsigned bits;
+};
+#define PLAN_HAS(actions, action) (((actions)->bits & PLAN_ACTION_BIT(action)) != 0)
+#define PLAN_ONLY(actions, action) ((actions)->bits == PLAN_ACTION_BIT(action))
+
 struct plan_change {
-	struct buf address, previous_address, deposed, type, provider, reason; /* empty: not said */
-	unsigned char actions[PLAN_CHANGE_ACTIONS];			       /* enum plan_action, in their order */
-	unsigned action_count;
-	unsigned action_bits;
-	struct buf because; /* replace_paths as elements of a JSON array (plan_report_path) */
-	unsigned because_count;
-	int importing;
-	struct plan_masks masks;
+	/* Empty: not said. */
+	struct buf address, module, name, previous_address, deposed, mode, type, provider, reason;
+	struct plan_actions actions;
+	/* Empty when the member is not there. The masks hold truth values alone; replace_paths is an array of arrays of
+	 * names and indexes. */
+	struct plan_tree before, after, unknown, before_mask, after_mask, replace_paths, importing;
 };
 
 void plan_change_init(struct plan_change *change);
@@ -32,7 +38,14 @@ void plan_change_clear(struct plan_change *change);
  * "plan_action" (an unknown word, none, or too many), "plan_malformed" (no change or no address in it). */
 int plan_change_read(struct plan_scan *s, struct plan_change *change, struct sbx_error *err);
 
+/* The same for an entry of resource_drift. Terraform 0.15.2 to 1.0.0 write no address there: it is made of module, type
+ * and name then, without the key of an instance. */
+int plan_change_read_drift(struct plan_scan *s, struct plan_change *change, struct sbx_error *err);
+
 /* The { of the inner object with the actions was read (this is all that an output has). */
 int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, struct sbx_error *err);
+
+/* 1 when an existing object becomes managed. */
+int plan_change_imports(const struct plan_change *change);
 
 #endif

@@ -85,7 +85,7 @@ static int read_address(struct config_pass *pass, uint64_t *config, struct sbx_e
 		return -1;
 	*config = key_hash(s->seed, PLAN_HASH_CONFIG, buf_str(&pass->module), pass->module.len);
 	pass->module.len = module_len;
-	return 0;
+	return plan_set_add(&pass->survey->configured, *config, err);
 }
 
 /* One resource; its { was read. Terraform writes the address first; one that comes later is refused rather than
@@ -115,30 +115,30 @@ static int read_resource(struct config_pass *pass, struct sbx_error *err)
 	return key;
 }
 
-/* Outputs of the root module; right behind the key. */
-static int read_outputs(struct config_pass *pass, struct sbx_error *err)
+/* Outputs or variables of the root module; right behind the key: the names of the sensitive ones go into SENSITIVE. */
+static int read_sensitive(struct plan_scan *s, enum plan_hash_kind kind, struct plan_set *sensitive,
+			  struct sbx_error *err)
 {
-	struct plan_scan *s = pass->s;
-	int output, key = 0, sensitive;
+	int entry, key = 0, is_sensitive;
 
-	if (plan_expect(s, JSON_OBJECT_OPEN, "outputs that are no object", err) < 0)
+	if (plan_expect(s, JSON_OBJECT_OPEN, "outputs or variables that are no object", err) < 0)
 		return -1;
-	while ((output = plan_key(s, err)) == 1) {
-		uint64_t name = plan_hash(s, PLAN_HASH_OUTPUT);
-		if (plan_expect(s, JSON_OBJECT_OPEN, "an output that is no object", err) < 0)
+	while ((entry = plan_key(s, err)) == 1) {
+		uint64_t name = plan_hash(s, kind);
+		if (plan_expect(s, JSON_OBJECT_OPEN, "an output or variable that is no object", err) < 0)
 			return -1;
 		while ((key = plan_key(s, err)) == 1) {
-			sensitive = 0;
+			is_sensitive = 0;
 			if ((plan_is(s, "sensitive")
-				     ? plan_bool(s, &sensitive, "a sensitive that is no truth value", err)
+				     ? plan_bool(s, &is_sensitive, "a sensitive that is no truth value", err)
 				     : plan_skip(s, err)) < 0 ||
-			    (sensitive && plan_set_add(&pass->survey->sensitive_outputs, name, err) < 0))
+			    (is_sensitive && plan_set_add(sensitive, name, err) < 0))
 				return -1;
 		}
 		if (key < 0)
 			return -1;
 	}
-	return output;
+	return entry;
 }
 
 static int read_module(struct config_pass *pass, struct sbx_error *err);
@@ -199,7 +199,9 @@ static int read_module(struct config_pass *pass, struct sbx_error *err)
 		else if (plan_is(s, "module_calls"))
 			result = read_calls(pass, err);
 		else if (plan_is(s, "outputs") && pass->module.len == 0)
-			result = read_outputs(pass, err);
+			result = read_sensitive(s, PLAN_HASH_OUTPUT, &pass->survey->sensitive_outputs, err);
+		else if (plan_is(s, "variables") && pass->module.len == 0)
+			result = read_sensitive(s, PLAN_HASH_INPUT, &pass->survey->sensitive_inputs, err);
 		else
 			result = plan_skip(s, err);
 		if (result < 0)

@@ -1,153 +1,173 @@
-/* Paths of the trees beside a change's values. */
+/* Walks over masks and values side by side. Depth is bounded by that of the text. */
 #include "plan_mask.h"
 
-void plan_masks_reset(struct plan_masks *masks)
+int plan_mask_any(const struct plan_tree *mask)
 {
-	masks->after.count = masks->unknown.count = masks->unknown_name.count = 0;
-	masks->before.count = masks->after_mask.count = 0;
-}
-
-void plan_masks_clear(struct plan_masks *masks)
-{
-	plan_list_clear(&masks->after);
-	plan_list_clear(&masks->unknown);
-	plan_list_clear(&masks->unknown_name);
-	plan_list_clear(&masks->before);
-	plan_list_clear(&masks->after_mask);
-}
-
-/* Note the value at the top of the levels, whose first token was read. */
-static int note(const struct plan_scan *s, enum plan_mask part, struct plan_masks *masks, struct sbx_error *err)
-{
-	const struct plan_level *levels = masks->levels, *top = &levels[masks->depth - 1];
-
-	if (part == PLAN_MASK_AFTER)
-		return s->token == JSON_NULL ? 0 : plan_list_add(&masks->after, top->path, err);
-	if (s->token == JSON_STRING || s->token == JSON_NUMBER)
-		return plan_refuse(s, "plan_kind", "a mask that is no truth value", err);
-	if (s->token != JSON_TRUE)
-		return 0;
-	if (part == PLAN_MASK_AFTER_SENSITIVE)
-		return plan_list_add(&masks->after_mask, top->path, err);
-	if (part == PLAN_MASK_BEFORE_SENSITIVE) {
-		for (unsigned i = 0; i < masks->depth; i++)
-			if (plan_list_add(&masks->before, levels[i].path, err) < 0)
-				return -1;
-		return plan_list_add(&masks->before, 0, err);
-	}
-	for (unsigned i = 1; i < masks->depth; i++)
-		if (!levels[i - 1].array && plan_list_add(&masks->unknown_name, levels[i].names, err) < 0)
-			return -1;
-	if (plan_list_add(&masks->unknown_name, 0, err) < 0)
-		return -1;
-	return plan_list_add(&masks->unknown, top->path, err);
-}
-
-static uint64_t path_of_index(const struct plan_scan *s, struct plan_level *array)
-{
-	uint64_t index = array->index++;
-
-	return key_hash(s->seed, ~array->path, (const char *)&index, sizeof index);
-}
-
-/* Enter the next member or element of TOP (its key, or its first token, was read) and note it. */
-static int enter(struct plan_scan *s, struct plan_level *top, enum plan_mask part, struct plan_masks *masks,
-		 struct sbx_error *err)
-{
-	if (masks->depth == ARRAY_LEN(masks->levels))
-		return plan_refuse(s, "json_depth", "nested too deeply", err);
-	struct plan_level *inner = &masks->levels[masks->depth++];
-	if (top->array)
-		*inner = (struct plan_level){.path = path_of_index(s, top), .names = top->names};
-	else
-		*inner = (struct plan_level){.path = plan_hash(s, top->path), .names = plan_hash(s, top->names)};
-	if ((!top->array && plan_next(s, err) < 0) || note(s, part, masks, err) < 0)
-		return -1;
-	inner->array = s->token == JSON_ARRAY_OPEN;
-	if (!inner->array && s->token != JSON_OBJECT_OPEN)
-		masks->depth--;
+	for (uint32_t i = 0; i < mask->count; i++)
+		if (mask->nodes[i].kind == PLAN_TRUE)
+			return 1;
 	return 0;
 }
 
-int plan_masks_read(struct plan_scan *s, enum plan_mask part, struct plan_masks *masks, struct sbx_error *err)
+static int is_true(const struct plan_node *node)
 {
-	masks->levels[0] = (struct plan_level){.path = PLAN_HASH_PATH, .names = PLAN_HASH_PATH};
-	masks->depth = 1;
-	if (plan_next(s, err) < 0 || note(s, part, masks, err) < 0)
-		return -1;
-	masks->levels[0].array = s->token == JSON_ARRAY_OPEN;
-	if (!masks->levels[0].array && s->token != JSON_OBJECT_OPEN)
-		return 0;
-	while (masks->depth > 0) {
-		struct plan_level *top = &masks->levels[masks->depth - 1];
-		int more = top->array ? plan_element(s, err) : plan_key(s, err);
-		if (more < 0 || (more == 1 && enter(s, top, part, masks, err) < 0))
-			return -1;
-		if (more == 0)
-			masks->depth--;
-	}
+	return node != NULL && node->kind == PLAN_TRUE;
+}
+
+/* What stands in NODE of TREE at one place. */
+static const struct plan_node *step(const struct plan_tree *tree, const struct plan_node *node,
+				    const struct signal_place *place)
+{
+	return place->name != NULL ? plan_tree_member(tree, node, place->name, place->len)
+				   : plan_tree_element(tree, node, place->index);
+}
+
+/* The node at the places, or the first true one on the way. */
+static const struct plan_node *descend(const struct plan_tree *mask, const struct signal_place *places, unsigned count)
+{
+	const struct plan_node *node = plan_tree_root(mask);
+
+	for (unsigned i = 0; i < count && node != NULL && !is_true(node); i++)
+		node = step(mask, node, &places[i]);
+	return node;
+}
+
+int plan_mask_covers(const struct plan_tree *mask, const struct signal_place *places, unsigned count)
+{
+	return is_true(descend(mask, places, count));
+}
+
+int plan_mask_touches(const struct plan_tree *mask, const struct signal_place *places, unsigned count)
+{
+	const struct plan_node *node = descend(mask, places, count);
+
+	for (const struct plan_node *end = node != NULL ? mask->nodes + node->next : NULL; node < end; node++)
+		if (is_true(node))
+			return 1;
 	return 0;
 }
 
-static int fill(struct plan_set *set, const struct plan_list *list, struct sbx_error *err)
+/* The member of OBJECT, or element of ARRAY, that CHILD (number INDEX of its parent) is in another tree. */
+static const struct plan_node *like(const struct plan_tree *tree, const struct plan_node *parent,
+				    const struct plan_tree *of, const struct plan_node *child_parent,
+				    const struct plan_node *child, uint32_t index)
 {
-	for (size_t i = 0; i < list->count; i++)
-		if (plan_set_add(set, list->items[i], err) < 0)
-			return -1;
+	if (child_parent->kind == PLAN_OBJECT)
+		return plan_tree_member(tree, parent, plan_tree_name(of, child), child->key_len);
+	return plan_tree_element(tree, parent, index);
+}
+
+/* 1 when there is a value at or below NODE that MASK does not hide. */
+static int shows(const struct plan_tree *after, const struct plan_node *node, const struct plan_tree *mask,
+		 const struct plan_node *hidden)
+{
+	if (node == NULL || node->kind == PLAN_NULL || is_true(hidden))
+		return 0;
+	const struct plan_node *child = plan_tree_first(after, node);
+	if (hidden == NULL || hidden->kind == PLAN_FALSE || child == NULL)
+		return 1;
+	for (uint32_t i = 0; child != NULL; child = plan_tree_behind(after, node, child), i++)
+		if (shows(after, child, mask, like(mask, hidden, after, node, child, i)))
+			return 1;
 	return 0;
 }
 
-/* One path that was sensitive, *RUN its way: 1 when no part of it is still masked and there is something to see at it.
- * *RUN is behind it then. */
-static int is_exposed(const uint64_t **run, const struct plan_set *masked, const struct plan_set *unknown,
-		      const struct plan_set *after)
+/* The four trees at one place. */
+struct places {
+	const struct plan_node *was, *after, *unknown, *hidden;
+};
+
+static int exposed(const struct plan_change *c, struct places at)
 {
-	int hidden = 0, there = 0;
-	const uint64_t *at = *run;
-
-	for (; *at != 0; at++) {
-		hidden |= plan_set_has(masked, *at);
-		there |= plan_set_has(unknown, *at);
-	}
-	there |= plan_set_has(after, at[-1]);
-	*run = at + 1;
-	return there && !hidden;
-}
-
-int plan_masks_exposed(const struct plan_masks *masks, struct sbx_error *err)
-{
-	struct plan_set masked = {.slots = NULL}, unknown = {.slots = NULL}, after = {.slots = NULL};
-	int exposed = 0;
-
-	if (masks->before.count == 0)
+	if (is_true(at.hidden))
 		return 0;
-	const uint64_t *run = masks->before.items, *end = run + masks->before.count;
-	if (fill(&masked, &masks->after_mask, err) < 0 || fill(&unknown, &masks->unknown, err) < 0 ||
-	    fill(&after, &masks->after, err) < 0)
-		exposed = -1;
-	while (exposed == 0 && run < end)
-		exposed = is_exposed(&run, &masked, &unknown, &after);
-	plan_set_clear(&masked);
-	plan_set_clear(&unknown);
-	plan_set_clear(&after);
-	return exposed;
-}
-
-int plan_masks_unknown_argument(const struct plan_masks *masks, const struct plan_survey *survey,
-				const struct key_seed *seed, uint64_t config)
-{
-	const struct plan_list *names = &masks->unknown_name;
-
-	for (size_t i = 0; i < names->count; i++) {
-		uint64_t argument = 0;
-		for (; names->items[i] != 0; i++) {
-			argument = plan_survey_argument(seed, config, names->items[i]);
-			if (plan_set_has(&survey->referring, argument))
-				return 1;
-		}
-		/* The whole object (no name), or a block with such an argument in it. */
-		if (argument == 0 || plan_set_has(&survey->above_referring, argument))
+	if (is_true(at.was))
+		return is_true(at.unknown) || shows(&c->after, at.after, &c->after_mask, at.hidden);
+	const struct plan_node *child = plan_tree_first(&c->before_mask, at.was);
+	for (uint32_t i = 0; child != NULL; child = plan_tree_behind(&c->before_mask, at.was, child), i++) {
+		const struct places below = {
+			.was = child,
+			.after = like(&c->after, at.after, &c->before_mask, at.was, child, i),
+			.unknown = is_true(at.unknown)
+					   ? at.unknown
+					   : like(&c->unknown, at.unknown, &c->before_mask, at.was, child, i),
+			.hidden = like(&c->after_mask, at.hidden, &c->before_mask, at.was, child, i),
+		};
+		if (exposed(c, below))
 			return 1;
 	}
 	return 0;
+}
+
+int plan_mask_exposed(const struct plan_change *c)
+{
+	if (!plan_mask_any(&c->before_mask))
+		return 0;
+	return exposed(c, (struct places){.was = plan_tree_root(&c->before_mask),
+					  .after = plan_tree_root(&c->after),
+					  .unknown = plan_tree_root(&c->unknown),
+					  .hidden = plan_tree_root(&c->after_mask)});
+}
+
+struct arguments {
+	const struct plan_survey *survey;
+	const struct key_seed *seed;
+	uint64_t config;
+};
+
+static int refers(const struct arguments *a, uint64_t names)
+{
+	return plan_set_has(&a->survey->referring, plan_survey_argument(a->seed, a->config, names));
+}
+
+/* What is wholly unknown may be a block with such an argument in it. */
+static int refers_below(const struct arguments *a, uint64_t names)
+{
+	return plan_set_has(&a->survey->above_referring, plan_survey_argument(a->seed, a->config, names));
+}
+
+/* NAMES hashes the names on the way to NODE, which is not the whole object. */
+static int unknown_argument(const struct arguments *a, const struct plan_tree *unknown, const struct plan_node *node,
+			    uint64_t names, int referring)
+{
+	if (is_true(node))
+		return referring || refers_below(a, names);
+	const struct plan_node *child = plan_tree_first(unknown, node);
+	for (; child != NULL; child = plan_tree_behind(unknown, node, child)) {
+		uint64_t inner = node->kind == PLAN_OBJECT
+					 ? key_hash(a->seed, names, plan_tree_name(unknown, child), child->key_len)
+					 : names;
+		if (unknown_argument(a, unknown, child, inner, referring || refers(a, inner)))
+			return 1;
+	}
+	return 0;
+}
+
+int plan_mask_unknown_argument(const struct plan_change *change, const struct plan_survey *survey,
+			       const struct key_seed *seed, uint64_t config)
+{
+	const struct arguments a = {.survey = survey, .seed = seed, .config = config};
+	const struct plan_node *root = plan_tree_root(&change->unknown);
+
+	return is_true(root) || unknown_argument(&a, &change->unknown, root, PLAN_HASH_PATH, 0);
+}
+
+int plan_mask_is_argument(const struct plan_survey *survey, const struct key_seed *seed, uint64_t config,
+			  const struct signal_place *places, unsigned count)
+{
+	const struct arguments a = {.survey = survey, .seed = seed, .config = config};
+	uint64_t names = PLAN_HASH_PATH;
+	int named = 0;
+
+	if (!plan_set_has(&survey->configured, config))
+		return 1;
+	for (unsigned i = 0; i < count; i++) {
+		if (places[i].name == NULL)
+			continue;
+		named = 1;
+		names = key_hash(seed, names, places[i].name, places[i].len);
+		if (refers(&a, names))
+			return 1;
+	}
+	return !named || refers_below(&a, names);
 }

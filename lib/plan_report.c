@@ -1,114 +1,184 @@
-/* Findings and counts as JSON. */
+/* The report as JSON. */
 #include "plan_report.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "digest.h"
 #include "json_out.h"
-#include "limit.h"
+#include "plan_say.h"
 
 enum {
-	TEXT_MAX = 512, /* bytes of an address or reason that are shown; the longest real addresses have some 300 */
-	TEXT_CUT = 384, /* what is left of a longer one, before its digest */
-	PATHS_MAX = 8,	/* attribute paths that are shown: one is enough to force a replacement */
 	FINDINGS_BYTES = 384 << 10, /* all of them, so that they fit a call (LIMIT_CALL) beside the rest */
-	REPORT_BYTES = FINDINGS_BYTES + (64 << 10),
+	FINDING_BYTES = 64 << 10,
+	SAFE_BYTES = 64 << 10,
+	SAFE_ADDRESS = 512, /* a longer one is left out of this list: it is counted */
 };
 
-static const char *const count_names[PLAN_COUNTS] = {"create", "update", "delete", "replace",
-						     "forget", "read",	 "no_op"};
+static const char *const count_names[PLAN_COUNTS] = {"create", "update", "replace", "delete",
+						     "forget", "read",	 "noop"};
 
 void plan_report_init(struct plan_report *report)
 {
-	*report = (struct plan_report){.kept = {0}};
-	for (size_t i = 0; i < PLAN_VERDICTS; i++)
-		report->findings[i] = (struct buf)BUF_INIT(FINDINGS_BYTES);
+	*report = (struct plan_report){.safe = BUF_INIT(SAFE_BYTES)};
+	plan_secrets_init(&report->secrets);
 }
 
 void plan_report_clear(struct plan_report *report)
 {
-	for (size_t i = 0; i < PLAN_VERDICTS; i++)
-		buf_clear(&report->findings[i]);
-}
-
-/* A quoted string; one that is too long is cut and its digest put behind it, so that two of them never look the same.
- */
-static int put_text(struct buf *out, const char *text, size_t len, struct sbx_error *err)
-{
-	char digest[DIGEST_HEX_SIZE];
-	size_t keep = 0;
-
-	if (len <= TEXT_MAX)
-		return json_out_string(out, text, len, err);
-	for (size_t step; keep < TEXT_CUT; keep += step) {
-		step = json_out_utf8(text + keep, len - keep, NULL);
-		step += step == 0;
+	for (size_t v = 0; v < PLAN_VERDICTS; v++) {
+		struct plan_findings *findings = &report->findings[v];
+		for (unsigned i = 0; i < findings->kept; i++)
+			plan_finding_clear(&findings->list[i]);
+		free(findings->list);
+		findings->list = NULL;
+		findings->kept = 0;
 	}
-	digest_sha256_hex(text, len, digest);
-	auto_buf cut = BUF_INIT(2 * TEXT_MAX);
-	if (buf_add(&cut, text, keep, err) < 0 || buf_addf(&cut, err, "\xe2\x80\xa6 (cut, sha256:%s)", digest) < 0)
-		return -1;
-	return json_out_string(out, cut.data, cut.len, err);
+	buf_clear(&report->safe);
+	plan_secrets_clear(&report->secrets);
 }
 
-static int put_member(struct buf *out, const char *key, const struct buf *text, struct sbx_error *err)
+int plan_report_add(struct plan_report *report, struct plan_finding *finding, struct sbx_error *err)
+{
+	struct plan_findings *findings = &report->findings[finding->verdict];
+	unsigned room = findings->kept; /* grows by doubling at 8, 16, 32, … */
+
+	findings->total++;
+	if (findings->kept == LIMIT_FINDINGS) {
+		plan_finding_clear(finding);
+		plan_finding_init(finding);
+		return 0;
+	}
+	if (room == 0 || (room >= 8 && (room & (room - 1)) == 0)) {
+		size_t cap = room == 0 ? 8 : (size_t)room * 2;
+		struct plan_finding *grown = realloc(findings->list, cap * sizeof *grown);
+		if (grown == NULL)
+			return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+		findings->list = grown;
+	}
+	findings->list[findings->kept++] = *finding;
+	plan_finding_init(finding);
+	return 0;
+}
+
+static int put_actions(struct buf *out, const struct plan_actions *actions, struct sbx_error *err)
+{
+	if (json_out_key(out, "actions", err) < 0)
+		return -1;
+	for (unsigned i = 0; i < actions->count; i++)
+		if (buf_addf(out, err, "%s\"%s\"", i ? "," : "[",
+			     plan_action_name((enum plan_action)actions->list[i])) < 0)
+			return -1;
+	return buf_add_str(out, actions->count > 0 ? "]" : "[]", err);
+}
+
+int plan_report_add_safe(struct plan_report *report, const struct plan_change *change, struct sbx_error *err)
+{
+	auto_buf entry = BUF_INIT(SAFE_BYTES);
+
+	report->safe_total++;
+	if (report->safe_kept == LIMIT_FINDINGS || change->address.len > SAFE_ADDRESS)
+		return 0;
+	if (buf_add_str(&entry, report->safe_kept > 0 ? ",{\"address\":" : "{\"address\":", err) < 0 ||
+	    json_out_string(&entry, change->address.data, change->address.len, err) < 0 ||
+	    put_actions(&entry, &change->actions, err) < 0 || buf_add(&entry, "}", 1, err) < 0)
+		return -1;
+	if (report->safe.len + entry.len > report->safe.max)
+		return 0;
+	report->safe_kept++;
+	return buf_add(&report->safe, entry.data, entry.len, err);
+}
+
+enum plan_verdict plan_report_verdict(const struct plan_report *report)
+{
+	for (int verdict = PLAN_VERDICTS - 1; verdict > 0; verdict--)
+		if (report->findings[verdict].total > 0)
+			return (enum plan_verdict)verdict;
+	return PLAN_SAFE;
+}
+
+uint64_t plan_report_total(const struct plan_report *report)
+{
+	uint64_t total = 0;
+
+	for (size_t i = 0; i < PLAN_VERDICTS; i++)
+		total += report->findings[i].total;
+	return total;
+}
+
+static int put_text(struct buf *out, const char *key, const struct buf *text, struct sbx_error *err)
 {
 	if (text->len == 0)
 		return 0;
 	if (json_out_key(out, key, err) < 0)
 		return -1;
-	return put_text(out, text->data, text->len, err);
+	return json_out_string(out, text->data, text->len, err);
 }
 
-static int put_change(struct buf *out, const struct plan_change *change, struct sbx_error *err)
+static int put_signals(struct buf *out, const struct plan_finding *f, struct sbx_error *err)
 {
-	if (put_member(out, "deposed", &change->deposed, err) < 0 || json_out_key(out, "actions", err) < 0)
+	if (json_out_key(out, "signals", err) < 0)
 		return -1;
-	for (unsigned i = 0; i < change->action_count; i++)
-		if (buf_addf(out, err, "%s\"%s\"", i ? "," : "[",
-			     plan_action_name((enum plan_action)change->actions[i])) < 0)
+	for (unsigned i = 0; i < f->signal_count; i++)
+		if (buf_add(out, i ? "," : "[", 1, err) < 0 ||
+		    json_out_string(out, f->signals[i], strlen(f->signals[i]), err) < 0)
 			return -1;
-	if (buf_add_str(out, change->action_count ? "]" : "[]", err) < 0)
-		return -1;
-	if (change->because.len > 0 &&
-	    (json_out_key(out, "because", err) < 0 || buf_addf(out, err, "[%s]", buf_str(&change->because)) < 0))
-		return -1;
-	if (put_member(out, "reason", &change->reason, err) < 0 ||
-	    put_member(out, "previous_address", &change->previous_address, err) < 0 ||
-	    put_member(out, "type", &change->type, err) < 0)
-		return -1;
-	return put_member(out, "provider", &change->provider, err);
+	return buf_add_str(out, f->signal_count > 0 ? "]" : "[]", err);
 }
 
-static int put_finding(struct buf *out, enum plan_verdict verdict, const char *code, const char *address, size_t len,
-		       const struct plan_change *change, struct sbx_error *err)
+static int put_value(struct buf *out, const char *key, const struct plan_value *value,
+		     const struct plan_secrets *secrets, struct sbx_error *err)
 {
-	if (buf_add_str(out, "{\"address\":", err) < 0 || put_text(out, address, len, err) < 0 ||
-	    json_out_member(out, "verdict", plan_verdict_name(verdict), err) < 0 ||
-	    json_out_member(out, "code", code, err) < 0)
+	auto_buf shown = BUF_INIT(FINDING_BYTES);
+
+	if (value->how == PLAN_VALUE_ABSENT)
+		return 0;
+	if (plan_value_show(value, secrets, &shown, err) < 0)
 		return -1;
-	if (change != NULL && put_change(out, change, err) < 0)
+	return put_text(out, key, &shown, err);
+}
+
+static int put_causes(struct buf *out, const struct plan_finding *f, const struct plan_secrets *secrets,
+		      struct sbx_error *err)
+{
+	if (f->cause_count == 0)
+		return 0;
+	if (json_out_key(out, "because", err) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->cause_count; i++)
+		if (buf_add(out, i ? "," : "[", 1, err) < 0 ||
+		    json_out_string(out, buf_str(&f->causes[i].path), f->causes[i].path.len, err) < 0)
+			return -1;
+	if (buf_add(out, "]", 1, err) < 0 || json_out_key(out, "values", err) < 0)
+		return -1;
+	for (unsigned i = 0; i < f->cause_count; i++)
+		if (buf_add_str(out, i ? ",{" : "[{", err) < 0 ||
+		    json_out_member(out, "path", buf_str(&f->causes[i].path), err) < 0 ||
+		    put_value(out, "before", &f->causes[i].before, secrets, err) < 0 ||
+		    put_value(out, "after", &f->causes[i].after, secrets, err) < 0 || buf_add(out, "}", 1, err) < 0)
+			return -1;
+	return buf_add(out, "]", 1, err);
+}
+
+static int put_finding(struct buf *out, const struct plan_finding *f, const struct plan_secrets *secrets,
+		       struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(FINDING_BYTES);
+
+	if (buf_add_str(out, "{\"address\":", err) < 0 ||
+	    json_out_string(out, buf_str(&f->address), f->address.len, err) < 0 ||
+	    put_text(out, "deposed", &f->deposed, err) < 0 ||
+	    json_out_member(out, "verdict", plan_verdict_name(f->verdict), err) < 0 || put_signals(out, f, err) < 0)
+		return -1;
+	if ((f->actions.count > 0 && put_actions(out, &f->actions, err) < 0) || put_causes(out, f, secrets, err) < 0 ||
+	    put_text(out, "reason", &f->reason, err) < 0 ||
+	    put_text(out, "previous_address", &f->previous_address, err) < 0 ||
+	    put_text(out, "type", &f->type, err) < 0 || put_text(out, "provider", &f->provider, err) < 0)
+		return -1;
+	if (f->holds_data && (json_out_key(out, "holds_data", err) < 0 || buf_add_str(out, "true", err) < 0))
+		return -1;
+	if (plan_say(f, secrets, &text, err) < 0 || put_text(out, "text", &text, err) < 0)
 		return -1;
 	return buf_add(out, "}", 1, err);
-}
-
-int plan_report_add(struct plan_report *report, enum plan_verdict verdict, const char *code, const char *address,
-		    size_t len, const struct plan_change *change, struct sbx_error *err)
-{
-	auto_buf finding = BUF_INIT(FINDINGS_BYTES);
-	struct buf *list = &report->findings[verdict];
-
-	report->total[verdict]++;
-	if (report->kept[verdict] == LIMIT_FINDINGS || report->kept[verdict] < report->total[verdict] - 1)
-		return 0;
-	if (put_finding(&finding, verdict, code, address, len, change, err) < 0)
-		return -1;
-	if (list->len + finding.len > list->max)
-		return 0;
-	if (buf_add(list, finding.data, finding.len, err) < 0)
-		return -1;
-	report->ends[verdict][report->kept[verdict]++] = list->len;
-	return 0;
 }
 
 /* The strongest that fit. */
@@ -118,78 +188,53 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	size_t room = FINDINGS_BYTES;
 
 	for (int verdict = PLAN_VERDICTS - 1; verdict >= 0; verdict--) {
-		size_t from = 0;
-		for (unsigned i = 0; i < report->kept[verdict] && put < LIMIT_FINDINGS; i++, put++) {
-			size_t len = report->ends[verdict][i] - from;
-			if (len + 1 > room)
-				return 0;
-			room -= len + 1;
-			if ((put > 0 && buf_add(out, ",", 1, err) < 0) ||
-			    buf_add(out, report->findings[verdict].data + from, len, err) < 0)
+		const struct plan_findings *findings = &report->findings[verdict];
+		for (unsigned i = 0; i < findings->kept && put < LIMIT_FINDINGS; i++, put++) {
+			auto_buf finding = BUF_INIT(4 * FINDING_BYTES);
+			if (put_finding(&finding, &findings->list[i], &report->secrets, err) < 0)
 				return -1;
-			from += len;
+			if (finding.len + 1 > room)
+				return 0;
+			room -= finding.len + 1;
+			if ((put > 0 && buf_add(out, ",", 1, err) < 0) ||
+			    buf_add(out, finding.data, finding.len, err) < 0)
+				return -1;
 		}
 	}
 	return 0;
 }
 
-static enum plan_verdict overall(const struct plan_report *report)
+static int put_head(struct buf *out, const struct plan_report *report, const struct plan_survey *survey,
+		    struct sbx_error *err)
 {
-	for (int verdict = PLAN_VERDICTS - 1; verdict > 0; verdict--)
-		if (report->total[verdict] > 0)
-			return (enum plan_verdict)verdict;
-	return PLAN_SAFE;
+	if (buf_add_str(out, "{\"sbx_plan\":1,\"format\":\"terraform\"", err) < 0 ||
+	    json_out_member(out, "version", survey->format_version, err) < 0 ||
+	    json_out_member(out, "terraform_version", survey->terraform_version, err) < 0 ||
+	    json_out_member(out, "verdict", plan_verdict_name(plan_report_verdict(report)), err) < 0 ||
+	    json_out_key(out, "errored", err) < 0 || buf_add_str(out, survey->errored ? "true" : "false", err) < 0 ||
+	    json_out_key(out, "counts", err) < 0 || buf_add(out, "{", 1, err) < 0)
+		return -1;
+	for (size_t i = 0; i < PLAN_COUNTS; i++)
+		if (json_out_member_int(out, count_names[i], (int64_t)report->counts[i], err) < 0)
+			return -1;
+	return buf_add(out, "}", 1, err);
 }
 
 int plan_report_write(const struct plan_report *report, const struct plan_survey *survey, struct buf *out,
 		      struct sbx_error *err)
 {
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < PLAN_VERDICTS; i++)
-		total += report->total[i];
-	if (buf_add_str(out, "{\"sbx_plan\":1", err) < 0 ||
-	    json_out_member(out, "format_version", survey->format_version, err) < 0 ||
-	    json_out_member(out, "terraform_version", survey->terraform_version, err) < 0 ||
-	    json_out_member(out, "verdict", plan_verdict_name(overall(report)), err) < 0 ||
-	    json_out_key(out, "errored", err) < 0 || buf_addf(out, err, "%s", survey->errored ? "true" : "false") < 0 ||
+	if (put_head(out, report, survey, err) < 0 ||
+	    json_out_member_int(out, "data_destroyed", (int64_t)report->data_destroyed, err) < 0 ||
+	    json_out_member_int(out, "total", (int64_t)plan_report_total(report), err) < 0 ||
 	    json_out_key(out, "findings", err) < 0 || buf_add(out, "[", 1, err) < 0 ||
-	    put_findings(out, report, err) < 0 || buf_add(out, "]", 1, err) < 0 ||
-	    json_out_member_int(out, "total", (int64_t)total, err) < 0 || json_out_key(out, "counts", err) < 0 ||
-	    buf_add(out, "{", 1, err) < 0)
+	    put_findings(out, report, err) < 0 || buf_add(out, "]", 1, err) < 0)
 		return -1;
-	for (size_t i = 0; i < PLAN_COUNTS; i++)
-		if (json_out_member_int(out, count_names[i], (int64_t)report->counts[i], err) < 0)
-			return -1;
+	if (json_out_key(out, "safe", err) < 0 ||
+	    buf_addf(out, err, "[%s]", buf_str(&report->safe)) < 0 ||
+	    json_out_member_int(out, "safe_total", (int64_t)report->safe_total, err) < 0 ||
+	    json_out_key(out, "digest", err) < 0 || buf_add(out, "{", 1, err) < 0 ||
+	    json_out_member(out, "artefact", report->artefact, err) < 0 ||
+	    json_out_member(out, "effect", report->effect, err) < 0)
+		return -1;
 	return buf_add_str(out, "}}\n", err);
-}
-
-static int is_identifier(const char *text, size_t len)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
-			return 0;
-	return len > 0 && !(text[0] >= '0' && text[0] <= '9') && text[0] != '-';
-}
-
-int plan_report_path_step(struct buf *path, const char *text, size_t len, int index, struct sbx_error *err)
-{
-	if (index)
-		return buf_addf(path, err, "[%s]", text);
-	if (is_identifier(text, len))
-		return buf_addf(path, err, "%s%s", path->len ? "." : "", text);
-	if (buf_add(path, "[", 1, err) < 0 || json_out_string(path, text, len, err) < 0)
-		return -1;
-	return buf_add(path, "]", 1, err);
-}
-
-int plan_report_path(struct buf *because, unsigned count, const char *path, size_t len, struct sbx_error *err)
-{
-	if (count >= PATHS_MAX)
-		return 0;
-	if (count > 0 && buf_add(because, ",", 1, err) < 0)
-		return -1;
-	return put_text(because, path, len, err);
 }

@@ -309,7 +309,8 @@ static int read_document(struct first_pass *pass, struct sbx_error *err)
 		int top = plan_name(s, top_names, ARRAY_LEN(top_names));
 		if (top >= 0)
 			pass->seen |= 1u << top;
-		if (read_top(pass, top, err) < 0)
+		uint64_t begin = json_lex_offset(s->lex);
+		if (read_top(pass, top, err) < 0 || plan_note_span(s, &pass->survey->spans, begin, err) < 0)
 			return -1;
 	}
 	if (key < 0 || plan_expect(s, JSON_END, "more than one value", err) < 0)
@@ -330,9 +331,12 @@ int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx
 
 void plan_survey_clear(struct plan_survey *survey)
 {
+	plan_list_clear(&survey->spans);
 	plan_set_clear(&survey->listed);
+	plan_set_clear(&survey->configured);
 	plan_set_clear(&survey->provisioned);
 	plan_set_clear(&survey->referring);
 	plan_set_clear(&survey->above_referring);
 	plan_set_clear(&survey->sensitive_outputs);
+	plan_set_clear(&survey->sensitive_inputs);
 }

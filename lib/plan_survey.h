@@ -10,7 +10,7 @@
 #define PLAN_TOOL_VERSION_SIZE 64
 
 /* What a hash stands for goes in as its start, so that one kind of name cannot pass for another. */
-enum plan_hash_kind { PLAN_HASH_ADDRESS = 1, PLAN_HASH_CONFIG = 2, PLAN_HASH_OUTPUT = 3, PLAN_HASH_PATH = 4 };
+enum plan_hash_kind { PLAN_HASH_ADDRESS = 1, PLAN_HASH_CONFIG = 2, PLAN_HASH_OUTPUT = 3, PLAN_HASH_PATH = 4, PLAN_HASH_INPUT = 5 };
 
 struct plan_survey {
 	char format_version[PLAN_VERSION_SIZE];
@@ -18,11 +18,14 @@ struct plan_survey {
 	int errored;
 	int complete;			   /* 1 also when the plan does not say (before Terraform 1.8, and OpenTofu) */
 	uint64_t unlisted;		   /* managed objects of prior_state that no change names */
+	struct plan_list spans;		   /* where the long members of the document begin and end (plan_skip_known) */
 	struct plan_set listed;		   /* addresses (and previous ones) that a change or a deferred change names */
+	struct plan_set configured;	   /* configuration addresses */
 	struct plan_set provisioned;	   /* configuration addresses with a provisioner */
 	struct plan_set referring;	   /* plan_survey_argument of each argument that refers to something */
 	struct plan_set above_referring;   /* and of each block that has such an argument in it */
 	struct plan_set sensitive_outputs; /* names */
+	struct plan_set sensitive_inputs;  /* names of variables of the root module */
 };
 
 /* Read the whole of S, which must be at its beginning, into SURVEY (zeroed; it owns its sets afterwards, also on

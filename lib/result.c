@@ -12,6 +12,9 @@ static const size_t finding_room = (size_t)8 << 10; /* a few addresses and attri
 static const size_t finding_string = 512;	    /* as escaped; a resource address rarely passes 200 */
 static const int finding_elements = 16;
 static const int finding_depth = 4;
+static const int essence_elements = 3; /* the first words say what it is */
+static const int safe_changes = 50;    /* they matter less than any finding */
+static const size_t safe_room = (size_t)16 << 10;
 static const size_t isolation_room = (size_t)16 << 10;
 static const size_t mark_room = 96; /* of "[sbx: N bytes left out]" with its line feeds, as escaped */
 
@@ -163,16 +166,16 @@ static jv clip_string(jv value)
 
 static jv clip(jv value, int depth);
 
-static jv clip_array(jv value, int depth)
+static jv clip_array(jv value, int depth, int elements)
 {
 	jv cut = jv_array();
 	int n = json_length(value);
 
-	for (int i = 0; i < n && i < finding_elements; i++) {
+	for (int i = 0; i < n && i < elements; i++) {
 		auto_jv element = json_at(value, i);
 		cut = json_append(cut, clip(element, depth - 1));
 	}
-	return n > finding_elements ? json_append(cut, jv_string_fmt("[%d more]", n - finding_elements)) : cut;
+	return n > elements ? json_append(cut, jv_string_fmt("[%d more]", n - elements)) : cut;
 }
 
 static jv clip_object(jv value, int depth)
@@ -197,23 +200,31 @@ static jv clip(jv value, int depth)
 	if (kind == JV_KIND_STRING)
 		return clip_string(value);
 	if (kind == JV_KIND_ARRAY)
-		return clip_array(value, depth);
+		return clip_array(value, depth, finding_elements);
 	if (kind == JV_KIND_OBJECT)
 		return clip_object(value, depth);
 	return jv_copy(value);
 }
 
-/* What says most, when the whole is too large. */
+/* What says most, when the whole is too large: without attribute paths and their values. */
 static jv essence(jv finding)
 {
-	static const char *const members[] = {"address", "deposed", "verdict", "code", "reason"};
+	static const char *const texts[] = {"address", "deposed", "verdict", "type", "reason", "text"};
+	static const char *const lists[] = {"signals", "actions"};
 	jv cut = jv_object();
 
-	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-		auto_jv member = json_get(finding, members[i]);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		auto_jv member = json_get(finding, texts[i]);
 		if (jv_get_kind(member) == JV_KIND_STRING)
-			cut = json_set(cut, members[i], take_jv(&member));
+			cut = json_set(cut, texts[i], clip_string(member));
 	}
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		auto_jv member = json_array(finding, lists[i]);
+		if (jv_is_valid(member))
+			cut = json_set(cut, lists[i], clip_array(member, 1, essence_elements));
+	}
+	if (json_bool(finding, "holds_data") == 1)
+		cut = json_set_bool(cut, "holds_data", 1);
 	return cut;
 }
 
@@ -239,6 +250,59 @@ jv result_set_findings(jv result, jv findings, int64_t total)
 	}
 	result = json_set(result, "findings", kept);
 	return json_set_int(result, "findings_total", total > count ? total : count);
+}
+
+/* Consumes TO; the named numbers of FROM alone. */
+static jv copy_numbers(jv to, jv from, const char *const *names, size_t count)
+{
+	int64_t number;
+
+	for (size_t i = 0; i < count; i++)
+		if (json_int(from, names[i], &number) == 0)
+			to = json_set_int(to, names[i], number);
+	return to;
+}
+
+/* Consumes RESULT. */
+static jv set_safe(jv result, jv answer)
+{
+	auto_jv safe = json_array(answer, "safe");
+	int64_t total = json_length(safe);
+	size_t used = 0;
+	jv kept = jv_array();
+
+	json_int(answer, "safe_total", &total);
+	for (int i = 0, n = json_length(safe); i < n && i < safe_changes; i++) {
+		auto_jv whole = json_at(safe, i), change = clip(whole, finding_depth);
+		size_t size = written_size(change, safe_room);
+		if (used + size + 1 > safe_room)
+			break;
+		used += size + 1;
+		kept = json_append(kept, take_jv(&change));
+	}
+	return json_set_int(json_set(result, "safe", kept), "safe_total", total);
+}
+
+jv result_set_plan(jv result, jv answer)
+{
+	static const char *const counts[] = {"create", "update", "replace", "delete", "forget", "read", "noop"};
+	static const char *const numbers[] = {"data_destroyed"};
+	static const char *const digests[] = {"artefact", "effect"};
+	auto_jv said = json_object(answer, "counts"), digest = json_object(answer, "digest");
+	jv kept = jv_object();
+
+	if (jv_get_kind(answer) != JV_KIND_OBJECT) {
+		jv_free(kept);
+		return result;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(digests); i++) {
+		auto_jv text = json_get(digest, digests[i]);
+		if (jv_get_kind(text) == JV_KIND_STRING)
+			kept = json_set(kept, digests[i], clip_string(text));
+	}
+	result = json_set(result, "counts", copy_numbers(jv_object(), said, counts, ARRAY_LEN(counts)));
+	result = copy_numbers(result, answer, numbers, ARRAY_LEN(numbers));
+	return set_safe(json_set(result, "digest", kept), answer);
 }
 
 jv result_set_isolation(jv result, jv evidence)

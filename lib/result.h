@@ -26,6 +26,11 @@ int result_set_output(jv *result, const struct result_output *output, struct sbx
  * and marked with their digest; and "findings_total": TOTAL, or how many FINDINGS are when that is more. */
 jv result_set_findings(jv result, jv findings, int64_t total);
 
+/* Consumes RESULT; sets what sbx-plan said of a plan as a whole (its ANSWER, borrowed; nothing for none): "counts",
+ * "data_destroyed", "digest" {artefact, effect}, "safe" (at most 50 changes within 16 KiB, long strings cut as above)
+ * and "safe_total". */
+jv result_set_plan(jv result, jv answer);
+
 /* Consumes RESULT; sets "isolation": the evidence (borrowed), or only its name when it is larger than 16 KiB. */
 jv result_set_isolation(jv result, jv evidence);
 

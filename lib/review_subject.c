@@ -19,19 +19,7 @@ static int load_plan(const struct state *state, const struct secret *key, jv nam
 	if (strcmp(seal_sha256, decided) != 0)
 		return sbx_fail(err, SBX_DENIED, "plan_changed",
 				"the plan is not the one that the decision was made about");
-	if (plan_findings(state, review->seal, &review->findings, err) < 0)
-		return -1;
-	/* The analyser's whole object, or its findings alone. */
-	auto_jv inner = json_array(review->findings, "findings");
-	int64_t total;
-	if (json_int(review->findings, "total", &total) < 0 && json_int(review->seal, "findings", &total) < 0)
-		total = json_length(review->findings);
-	review->total = total;
-	if (jv_is_valid(inner)) {
-		jv_free(review->findings);
-		review->findings = take_jv(&inner);
-	}
-	return 0;
+	return plan_open_report(state, review->seal, &review->report, err);
 }
 
 int review_load(const struct state *state, const struct secret *key, jv call, enum review_level level,
@@ -50,7 +38,7 @@ void review_clear(struct review *review)
 {
 	jv_free(review->call);
 	jv_free(review->seal);
-	jv_free(review->findings);
+	jv_free(review->report);
 	*review = (struct review)REVIEW_INIT;
 }
 

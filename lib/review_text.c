@@ -6,8 +6,8 @@
 #include "call.h"
 #include "review_writer.h"
 
-/* Attributes named for one change; a person reads no more, and the number of the others is said. */
-static const int because_max = 8;
+/* Changes without a finding that are named: about a screen. */
+static const int safe_max = 20;
 
 static void put_head(struct writer *w, const struct review *review, const struct review_terms *terms, jv run)
 {
@@ -170,73 +170,67 @@ static void put_means(struct writer *w, jv run)
 	writer_members(w, limits, "  limit ");
 }
 
-/* How a finding is called, and what follows from it. */
-struct word {
-	const char *code, *name, *consequence;
-};
-static const struct word words[] = {
-	{"replace", "REPLACE", "the present object is destroyed and another one is made"},
-	{"delete", "DESTROY", "the object is destroyed"},
-	{"forget", "FORGET", "the object stays and is no longer managed"},
-	{"create", "CREATE", "a new object is made"},
-	{"update", "UPDATE", "the object is changed in place"},
-	{"read", "READ", "data is read"},
-	{"move", "MOVE", "the object gets another address"},
-	{"import", "IMPORT", "an existing object becomes managed"},
-	{"drift", "DRIFT", "the object changed outside Terraform"},
-};
-
-static const struct word *find_word(const char *code)
+static void put_findings(struct writer *w, jv report)
 {
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (code != NULL && strcmp(words[i].code, code) == 0)
-			return &words[i];
-	return NULL;
-}
+	auto_jv findings = json_array(report, "findings");
+	struct finding_sink sink = writer_sink(w);
+	int64_t total = 0;
 
-static void put_cause(struct writer *w, jv finding)
-{
-	auto_jv because = json_array(finding, "because");
-	int count = json_length(because);
-
-	if (count > 0) {
-		writer_put(w, " because ");
-		writer_list(w, because, because_max);
-		writer_put(w, count == 1 ? " changes" : " change");
-	}
-	if (json_str(finding, "reason") != NULL) {
-		writer_put(w, count > 0 ? "; reason " : " because ");
-		writer_member(w, finding, "reason");
-	}
-}
-
-static void put_finding(struct writer *w, jv finding)
-{
-	const struct word *word = find_word(json_str(finding, "code"));
-	const char *verdict = json_str(finding, "verdict");
-
-	writer_put(w, "  ");
-	writer_put(w, word != NULL ? word->name : "UNUSUAL");
-	writer_put(w, " ");
-	writer_member(w, finding, "address");
-	if (json_has(finding, "deposed")) {
-		writer_put(w, " (deposed object ");
-		writer_member(w, finding, "deposed");
-		writer_put(w, ")");
-	}
-	put_cause(w, finding);
-	writer_put(w, ": ");
-	if (word != NULL) {
-		writer_put(w, word->consequence);
-	} else {
-		writer_put(w, "not understood, code ");
-		writer_member(w, finding, "code");
-	}
-	if (word == NULL || verdict == NULL || strcmp(verdict, "review") == 0) {
-		writer_put(w, "; actions ");
-		writer_member(w, finding, "actions");
-	}
+	json_int(report, "findings_total", &total);
+	writer_put(w, "\nFindings: ");
+	writer_number(w, total);
 	writer_put(w, "\n");
+	for (int i = 0, n = json_length(findings); i < n; i++) {
+		auto_jv finding = json_at(findings, i);
+		const char *rule = finding_rule_text(finding);
+		writer_put(w, "  ");
+		finding_say(&sink, finding);
+		if (rule != NULL) {
+			writer_put(w, "\n    in words: ");
+			sink.quote(sink.to, rule, strlen(rule), FINDING_SENTENCE_MAX);
+		}
+		writer_put(w, "\n");
+	}
+}
+
+static void put_safe(struct writer *w, jv report)
+{
+	auto_jv safe = json_array(report, "safe");
+	struct finding_sink sink = writer_sink(w);
+	int64_t total = 0, shown = 0;
+
+	json_int(report, "safe_total", &total);
+	writer_put(w, "Changes without a finding: ");
+	writer_number(w, total);
+	writer_put(w, "\n");
+	for (int i = 0, n = json_length(safe); i < n && shown < safe_max; i++, shown++) {
+		auto_jv change = json_at(safe, i);
+		writer_put(w, "  ");
+		finding_say_safe(&sink, change);
+		writer_put(w, "\n");
+	}
+	if (total > shown) {
+		writer_put(w, "  and ");
+		writer_number(w, total - shown);
+		writer_put(w, " more\n");
+	}
+}
+
+/* What is lost first, then why. */
+static void put_changes(struct writer *w, jv report)
+{
+	auto_jv counts = json_object(report, "counts");
+	struct finding_sink sink = writer_sink(w);
+	int64_t destroyed = 0;
+
+	if (json_int(report, "data_destroyed", &destroyed) == 0 && destroyed > 0) {
+		writer_put(w, "\nData is lost: ");
+		finding_say_data(&sink, destroyed);
+	}
+	writer_put(w, "\nThe plan's changes: ");
+	finding_say_counts(&sink, counts);
+	put_findings(w, report);
+	put_safe(w, report);
 }
 
 static void put_plan(struct writer *w, const struct review *review, jv policy)
@@ -245,7 +239,6 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	auto_jv state = json_object(review->seal, "state");
 	auto_jv terraform = json_object(review->seal, "terraform");
 	const char *lineage = json_str(state, "lineage");
-	int shown = json_length(review->findings);
 
 	writer_put(w, "\nApplies plan ");
 	writer_member(w, named, "id");
@@ -265,29 +258,25 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	} else {
 		writer_put(w, "\n  against no state: there is none yet");
 	}
-	writer_put(w, "\nThe plan's changes: ");
-	writer_number(w, review->total);
-	writer_put(w, "\n");
-	for (int i = 0; i < shown; i++) {
-		auto_jv finding = json_at(review->findings, i);
-		put_finding(w, finding);
-	}
+	put_changes(w, review->report);
 }
 
 static void put_unseen(struct writer *w, const struct review *review, jv run)
 {
 	auto_jv workspace = json_object(run, "workspace");
-	int64_t missing = review->total - json_length(review->findings);
+	auto_jv findings = json_array(review->report, "findings");
+	int64_t total = 0;
 
+	json_int(review->report, "findings_total", &total);
 	writer_put(w, "\nNot inspected\n");
-	if (missing > 0) {
-		writer_put(w, "  changes that do not stand above: ");
-		writer_number(w, missing);
+	if (total > json_length(findings)) {
+		writer_put(w, "  findings that do not stand above: ");
+		writer_number(w, total - json_length(findings));
 		writer_put(w, "\n");
 	}
 	if (jv_is_valid(review->seal)) {
-		writer_put(w, "  the values of attributes, and what provisioners and other programs that the plan "
-			      "starts will do\n");
+		writer_put(w, "  values that no rule asks for, and what provisioners and other programs that "
+			      "the plan starts will do\n");
 		return;
 	}
 	writer_put(w, "  what the tool will change: it has no plan that could be read before it runs\n");
@@ -320,6 +309,8 @@ static void put_digests(struct writer *w, const struct review *review, const str
 	put_digest(w, "tree     ", review->seal, "tree_sha256");
 	put_digest(w, "lock file", review->seal, "lock_sha256");
 	put_digest(w, "findings ", review->seal, "findings_sha256");
+	auto_jv digest = json_object(review->seal, "digest");
+	put_digest(w, "effect   ", digest, "effect");
 	writer_put(w, "  record    ");
 	writer_put(w, terms->head);
 	writer_put(w, "\nNonce ");

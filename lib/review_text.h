@@ -15,20 +15,19 @@ enum review_level { REVIEW_SEPARATE, REVIEW_LEVEL_0 };
 
 /* What is asked for: everything here is covered by the subject. */
 struct review {
-	jv call;       /* owned copy */
-	jv seal;       /* of the plan that the call names; invalid when it names none */
-	jv findings;   /* of that plan: array, strongest first */
-	int64_t total; /* how many findings the plan has */
+	jv call;   /* owned copy */
+	jv seal;   /* of the plan that the call names; invalid when it names none */
+	jv report; /* what sbx-plan said of that plan (plan.h) */
 	const char *installation;
 	enum review_level level;
 };
 #define REVIEW_INIT                                                                                                    \
 	{                                                                                                              \
-		.call = jv_invalid(), .seal = jv_invalid(), .findings = jv_invalid()                                   \
+		.call = jv_invalid(), .seal = jv_invalid(), .report = jv_invalid()                                     \
 	}
 
 /* Fill an empty REVIEW from CALL (borrowed; seals verified). Its plan is found, checked, and must have the seal that
- * the decision was made about: the errors of plan_find and plan_findings, and "plan_changed" (77). STATE must outlive
+ * the decision was made about: the errors of plan_find and plan_open_report, and "plan_changed" (77). STATE must outlive
  * it. */
 int review_load(const struct state *state, const struct secret *key, jv call, enum review_level level,
 		struct review *review, struct sbx_error *err);

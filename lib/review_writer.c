@@ -8,11 +8,9 @@
 #include "digest.h"
 #include "review_text.h"
 
-static const size_t datum_max = 120;
-
-int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err)
+static int quote(struct buf *out, const char *bytes, size_t len, size_t max, struct sbx_error *err)
 {
-	size_t shown = len < datum_max ? len : datum_max;
+	size_t shown = len < max ? len : max;
 	char digest[DIGEST_HEX_SIZE], escaped[8];
 
 	if (buf_add_str(out, "\"", err) < 0)
@@ -28,6 +26,11 @@ int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_erro
 		return buf_add_str(out, "\"", err);
 	digest_sha256_hex(bytes, len, digest);
 	return buf_addf(out, err, "\" (cut: %zu bytes, sha256 %s)", len, digest);
+}
+
+int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err)
+{
+	return quote(out, bytes, len, FINDING_DATUM_MAX, err);
 }
 
 void writer_put(struct writer *w, const char *text)
@@ -50,15 +53,30 @@ void writer_time(struct writer *w, int64_t seconds)
 	writer_put(w, text);
 }
 
-static void writer_quote_bytes(struct writer *w, const char *bytes, size_t len)
+static void writer_quote_bytes(struct writer *w, const char *bytes, size_t len, size_t max)
 {
 	if (!w->failed)
-		w->failed = review_quote(w->out, bytes, len, w->err) < 0;
+		w->failed = quote(w->out, bytes, len, max, w->err) < 0;
+}
+
+static void sink_say(void *to, const char *words)
+{
+	writer_put(to, words);
+}
+
+static void sink_quote(void *to, const char *bytes, size_t len, size_t max)
+{
+	writer_quote_bytes(to, bytes, len, max);
+}
+
+struct finding_sink writer_sink(struct writer *w)
+{
+	return (struct finding_sink){.to = w, .say = sink_say, .quote = sink_quote};
 }
 
 void writer_quote(struct writer *w, const char *text)
 {
-	writer_quote_bytes(w, text, strlen(text));
+	writer_quote_bytes(w, text, strlen(text), FINDING_DATUM_MAX);
 }
 
 void writer_value(struct writer *w, jv value)
@@ -66,7 +84,8 @@ void writer_value(struct writer *w, jv value)
 	auto_buf text = BUF_INIT(2 * LIMIT_CALL);
 
 	if (jv_get_kind(value) == JV_KIND_STRING) {
-		writer_quote_bytes(w, jv_string_value(value), (size_t)jv_string_length_bytes(jv_copy(value)));
+		writer_quote_bytes(w, jv_string_value(value), (size_t)jv_string_length_bytes(jv_copy(value)),
+				   FINDING_DATUM_MAX);
 		return;
 	}
 	if (!jv_is_valid(value)) {
@@ -80,7 +99,7 @@ void writer_value(struct writer *w, jv value)
 		return;
 	}
 	writer_put(w, "json ");
-	writer_quote_bytes(w, buf_str(&text), text.len);
+	writer_quote_bytes(w, buf_str(&text), text.len, FINDING_DATUM_MAX);
 }
 
 void writer_member(struct writer *w, jv object, const char *key)

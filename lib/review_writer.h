@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "json.h"
+#include "finding.h"
 
 struct writer {
 	struct buf *out;
@@ -22,6 +22,9 @@ void writer_time(struct writer *w, int64_t seconds);
 void writer_quote(struct writer *w, const char *text);
 void writer_value(struct writer *w, jv value);
 void writer_member(struct writer *w, jv object, const char *key);
+
+/* The same writer for the words of a finding. */
+struct finding_sink writer_sink(struct writer *w);
 
 /* HEADING "KEY" is VALUE: one line a member, in the order of the keys. */
 void writer_members(struct writer *w, jv object, const char *heading);

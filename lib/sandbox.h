@@ -44,6 +44,7 @@ struct sandbox_job {
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
 	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
 	const char *state_file;	   /* access write: the working copy, bound */
+	const char *signals;	   /* file with the signal table for sbx-plan; NULL where no step analyses */
 	int credentials_fd;	   /* -1: none */
 	int locks[SANDBOX_LOCKS];  /* inherited by the driver until it has ended */
 	size_t lock_count;

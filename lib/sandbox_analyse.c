@@ -6,7 +6,9 @@
 #include <poll.h>
 
 #include "clock.h"
+#include "digest.h"
 #include "frame.h"
+#include "plan_verdict.h"
 #include "process.h"
 
 static const size_t answer_max = (size_t)8 << 20; /* some ten thousand findings */
@@ -25,11 +27,11 @@ int analysis_running(const struct analysis *a)
 	return a->child.pid > 0;
 }
 
-int analysis_start(struct analysis *a, struct sbx_error *err)
+int analysis_start(struct analysis *a, const char *signals, struct sbx_error *err)
 {
 	int to_child[2] = {-1, -1}, from_child[2] = {-1, -1};
 	auto_free char *path = process_helper("sbx-plan", err);
-	const char *const argv[] = {"sbx-plan", NULL};
+	const char *const argv[] = {"sbx-plan", "--signals", signals, NULL};
 	int result = -1;
 
 	if (path == NULL)
@@ -115,6 +117,26 @@ static int unreadable(struct sbx_error *err, const char *why)
 			"nothing was kept; see the lines of sbx-plan above, or run terraform show -json on it by hand");
 }
 
+static int is_digest(jv object, const char *key)
+{
+	unsigned char digest[DIGEST_SIZE];
+	const char *hex = json_str(object, key);
+
+	return hex != NULL && digest_from_hex(hex, digest, sizeof digest) == 0;
+}
+
+/* What the seal of a kept plan covers must be there: a plan without it would be judged by nothing. */
+static int is_whole(jv answer)
+{
+	auto_jv findings = json_array(answer, "findings"), digest = json_object(answer, "digest");
+	enum plan_verdict verdict;
+	int64_t destroyed;
+
+	return plan_verdict_parse(json_str(answer, "verdict"), &verdict) == 0 && jv_is_valid(findings) &&
+	       json_int(answer, "data_destroyed", &destroyed) == 0 && destroyed >= 0 &&
+	       is_digest(digest, "artefact") && is_digest(digest, "effect");
+}
+
 int analysis_finish(struct analysis *a, int64_t deadline, jv *answer, struct sbx_error *err)
 {
 	struct sbx_error inner = SBX_ERROR_INIT;
@@ -138,9 +160,9 @@ int analysis_finish(struct analysis *a, int64_t deadline, jv *answer, struct sbx
 		return unreadable(err, "sbx-plan refused it");
 	if (json_parse(buf_str(&a->answer), a->answer.len, answer_max, answer, &inner) < 0)
 		return unreadable(err, "sbx-plan gave no whole answer");
-	if (jv_get_kind(*answer) != JV_KIND_OBJECT || json_str(*answer, "verdict") == NULL) {
+	if (!is_whole(*answer)) {
 		jv_free(take_jv(answer));
-		return unreadable(err, "sbx-plan gave no verdict");
+		return unreadable(err, "sbx-plan gave no whole answer");
 	}
 	return 0;
 }

@@ -32,7 +32,7 @@ int sandbox_is_claimed(jv call)
 	return state != NULL && strcmp(state, "claimed") == 0;
 }
 
-int sandbox_record_start(const struct sandbox_stage *s, struct sbx_error *err)
+static int record_start(const struct sandbox_stage *s, struct sbx_error *err)
 {
 	auto_jv policy = json_object(s->call, "policy"), plan = json_object(policy, "plan");
 	auto_jv steps = json_array(s->prepared->run, "steps");
@@ -42,6 +42,16 @@ int sandbox_record_start(const struct sandbox_stage *s, struct sbx_error *err)
 	details = json_set_int(take_jv(&details), "steps", json_length(steps));
 	details = json_set_str(take_jv(&details), "plan", json_str(plan, "id"));
 	return audit_append(s->state, AUDIT_INTENT, "sandbox.started", call_id(s->call), details, err);
+}
+
+int sandbox_begin(struct sandbox_stage *s, struct sbx_error *err)
+{
+	const char *id = json_str(s->prepared->seal, "id");
+
+	if (id != NULL && plan_take(s->state, id, err) < 0)
+		return -1;
+	s->has_plan = id != NULL;
+	return record_start(s, err);
 }
 
 static void record_end(const struct sandbox_stage *s)
@@ -115,22 +125,31 @@ void sandbox_take_state_back(struct sandbox_stage *s)
 		fail_rejected(&o->trouble);
 }
 
-/* A plan is used up when anything of it may have happened. */
-static void drop_used_plan(const struct sandbox_stage *s)
+int sandbox_began_nothing(const struct sandbox_stage *s)
 {
-	const char *id = json_str(s->prepared->seal, "id");
+	return !s->driver_ran || (s->outcome.state == SANDBOX_REFUSED && s->outcome.complete);
+}
+
+/* A plan is used up when anything of it may have happened. */
+static void drop_used_plan(struct sandbox_stage *s)
+{
 	struct sbx_error err = SBX_ERROR_INIT;
 
-	if (id != NULL && s->outcome.started && plan_drop(s->state, id, &err) < 0)
+	if (!s->has_plan || sandbox_began_nothing(s))
+		return;
+	s->has_plan = 0;
+	if (plan_drop(s->state, json_str(s->prepared->seal, "id"), &err) < 0)
 		log_error(&err);
 }
 
 static int record_plan(const struct sandbox_stage *s, struct sbx_error *err)
 {
 	auto_jv details = json_set_str(jv_object(), "plan", json_str(s->plan, "id"));
+	auto_jv digest = json_object(s->outcome.analysis, "digest");
 
 	details = json_set_str(take_jv(&details), "seal_sha256", json_str(s->plan, "seal_sha256"));
 	details = json_set_str(take_jv(&details), "verdict", json_str(s->plan, "verdict"));
+	details = json_set_str(take_jv(&details), "effect_sha256", json_str(digest, "effect"));
 	return audit_append(s->state, AUDIT_OUTCOME, "plan.kept", call_id(s->call), details, err);
 }
 
@@ -183,11 +202,15 @@ static jv add_record_head(const struct sandbox_stage *s, jv result)
 	return json_set_str(result, "record_head", head);
 }
 
-void sandbox_give_approval_back(const struct sandbox_stage *s)
+void sandbox_give_back(struct sandbox_stage *s)
 {
 	auto_jv approval = json_object(s->call, "approval");
-	struct sbx_error err = SBX_ERROR_INIT;
+	struct sbx_error err = SBX_ERROR_INIT, unused = SBX_ERROR_INIT;
 
+	/* The plan first: whoever sees the proof can use both. */
+	if (s->has_plan && plan_put_back(s->state, json_str(s->prepared->seal, "id"), &unused) < 0)
+		log_error(&unused);
+	s->has_plan = 0;
 	if (sandbox_is_claimed(s->call) &&
 	    refused_write(s->state, s->key, s->run_fd, call_id(s->call), json_str(approval, "id"), &err) < 0)
 		log_error(&err);

@@ -12,7 +12,8 @@ struct sandbox_stage {
 	int run_fd; /* state/runs/CALL */
 	struct prepared *prepared;
 	struct sandbox_outcome outcome;
-	int driver_ran;		/* it may have done something: no approval comes back for it without its word */
+	int driver_ran;		/* it may have done something: nothing comes back for it without its word */
+	int has_plan;		/* it has taken the plan that it runs (plan_take) */
 	jv findings;		/* all of them */
 	jv plan;		/* {id, seal_sha256, …} when one was kept */
 	const char *state_file; /* "none", "unchanged", "taken", "kept_beside", "not_taken" */
@@ -20,8 +21,9 @@ struct sandbox_stage {
 void sandbox_stage_init(struct sandbox_stage *stage);
 void sandbox_stage_clear(struct sandbox_stage *stage);
 
-/* sandbox.started: no record, no action. */
-int sandbox_record_start(const struct sandbox_stage *stage, struct sbx_error *err);
+/* Before a driver starts: the call's plan is taken, so that no other call runs it, signed or not ("plan_unknown", 77,
+ * when another was first), and sandbox.started is written: no record, no action. */
+int sandbox_begin(struct sandbox_stage *stage, struct sbx_error *err);
 
 /* After the driver, or instead of it: the state comes back. Whatever way the run ended, the newest one that Terraform
  * wrote counts; an apply whose state is not known any more is no success: "state_rejected" when it stands beside,
@@ -30,15 +32,17 @@ void sandbox_take_state_back(struct sandbox_stage *stage);
 
 const char *sandbox_taken_name(enum ws_taken taken);
 
-/* After the driver: a used plan goes, a judged one is kept (and no plan that the record does not know),
+/* After the driver: the plan that it ran goes, a judged one is kept (and no plan that the record does not know),
  * sandbox.completed is written. What fails here is logged, or becomes the outcome's trouble. */
 void sandbox_close(struct sandbox_stage *stage);
 
 /* The member "result"; the caller's. */
 jv sandbox_result(const struct sandbox_stage *stage);
 
-/* The proof that nothing was started, for a call that has claimed an approval. */
-void sandbox_give_approval_back(const struct sandbox_stage *stage);
+/* Nothing was started: the call's plan can be used again, and with the proof of that the approval that it claimed. */
+void sandbox_give_back(struct sandbox_stage *stage);
+/* 1 when that is certain: no driver was started, or it told the whole of its stream and refused in it. */
+int sandbox_began_nothing(const struct sandbox_stage *stage);
 /* 1 when the call has spent an approval. */
 int sandbox_is_claimed(jv call);
 

@@ -88,14 +88,17 @@ static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandb
 	return jv_is_valid(plan->state) ? json_set(seal, "state", jv_copy(plan->state)) : seal;
 }
 
-/* How many changes the plan has; -1 when sbx-plan did not say, or said less than it listed. */
-static int64_t count_changes(const struct sandbox_plan *plan, const struct sandbox_outcome *outcome, struct sbx_error *err)
+/* How many findings the plan has; -1 when sbx-plan did not say, or said less than it listed. */
+static int64_t count_findings(const struct sandbox_plan *plan, const struct sandbox_outcome *outcome,
+			      struct sbx_error *err)
 {
 	int64_t total, listed = json_length(plan->findings) - (outcome->state_changed != 0);
 
 	if (json_int(outcome->analysis, "total", &total) < 0 || total < listed)
-		return sbx_fail(err, SBX_COMMAND_FAILED, "plan_unreadable", "the plan cannot be judged: the list of its changes is not whole");
-	/* The strongest stand first: when the last one that fits destroys something, one that does not fit may too, and nobody would read of it. */
+		return sbx_fail(err, SBX_COMMAND_FAILED, "plan_unreadable",
+				"the plan cannot be judged: the list of its findings is not whole");
+	/* The strongest stand first: when the last one that fits destroys something, one that does not fit may too, and
+	 * nobody would read of it. */
 	auto_jv last = json_at(plan->findings, (int)listed - 1);
 	const char *verdict = json_str(last, "verdict");
 	if (total > listed && (verdict == NULL || strcmp(verdict, "destructive") == 0)) {
@@ -106,19 +109,47 @@ static int64_t count_changes(const struct sandbox_plan *plan, const struct sandb
 	return total + (outcome->state_changed != 0);
 }
 
+/* What a person is shown of the plan. */
+static jv make_report(const struct sandbox_plan *plan, jv answer, int64_t total)
+{
+	static const char *const members[] = {"counts", "data_destroyed", "safe", "safe_total"};
+	jv report = json_set_int(json_set(jv_object(), "findings", jv_copy(plan->findings)), "findings_total", total);
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		jv member = json_get(answer, members[i]);
+		if (jv_is_valid(member))
+			report = json_set(report, members[i], member);
+	}
+	return report;
+}
+
+/* What decides about a call that names the plan. */
+static jv add_judgement(jv seal, const struct sandbox_plan *plan, jv answer)
+{
+	int64_t destroyed = 0;
+
+	json_int(answer, "data_destroyed", &destroyed);
+	seal = json_set_str(seal, "verdict", plan->verdict);
+	seal = json_set_int(seal, "data_destroyed", destroyed);
+	return json_set(seal, "digest", json_get(answer, "digest"));
+}
+
 int sandbox_keep(const struct state *state, const struct secret *key, const struct sandbox_plan *plan,
 		 const struct sandbox_outcome *outcome, jv *kept, struct sbx_error *err)
 {
 	auto_jv policy = json_object(plan->call, "policy"), run = json_object(policy, "run");
-	auto_jv workspace = json_object(run, "workspace"), seal = jv_invalid();
+	auto_jv workspace = json_object(run, "workspace"), seal = jv_invalid(), report = jv_invalid();
 	char plan_sha256[DIGEST_HEX_SIZE], lock_sha256[DIGEST_HEX_SIZE], findings_sha256[65], seal_sha256[65];
 	char id[STATE_ID_SIZE], now[CLOCK_RFC3339_SIZE], end[CLOCK_RFC3339_SIZE];
 	uint64_t size;
-	int64_t total = count_changes(plan, outcome, err);
+	int64_t total = count_findings(plan, outcome, err);
 
-	if (total < 0 || digest_fd_hex(outcome->plan_fd, LIMIT_ARTIFACT, plan_sha256, &size, err) < 0 ||
+	if (total < 0)
+		return -1;
+	report = make_report(plan, outcome->analysis, total);
+	if (digest_fd_hex(outcome->plan_fd, LIMIT_ARTIFACT, plan_sha256, &size, err) < 0 ||
 	    lock_digest(&plan->tree, json_str(workspace, "cwd"), lock_sha256, err) < 0 ||
-	    json_digest(plan->findings, findings_sha256, err) < 0)
+	    json_digest(report, findings_sha256, err) < 0)
 		return -1;
 	clock_format(clock_seconds(), now);
 	clock_format(clock_seconds() + PLAN_TTL_S, end);
@@ -128,11 +159,11 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 	seal = json_set_str(take_jv(&seal), "lock_sha256", lock_sha256);
 	seal = json_set(take_jv(&seal), "terraform", judged_by(run, plan->digests, outcome->analysis));
 	seal = json_set(take_jv(&seal), "programs", jv_copy(plan->digests));
-	seal = json_set_str(take_jv(&seal), "verdict", plan->verdict);
+	seal = add_judgement(take_jv(&seal), plan, outcome->analysis);
 	seal = json_set_str(take_jv(&seal), "findings_sha256", findings_sha256);
 	seal = json_set_int(take_jv(&seal), "findings", total);
 	seal = json_set_str(json_set_str(take_jv(&seal), "created_at", now), "expires_at", end);
-	if (plan_keep(state, key, seal, outcome->plan_fd, plan->tree.fd, plan->findings, id, seal_sha256, err) < 0)
+	if (plan_keep(state, key, seal, outcome->plan_fd, plan->tree.fd, report, id, seal_sha256, err) < 0)
 		return -1;
 	jv made = json_set_str(json_set_str(jv_object(), "id", id), "seal_sha256", seal_sha256);
 	*kept = json_set_str(json_set_str(made, "verdict", plan->verdict), "expires_at", end);

@@ -11,8 +11,8 @@ struct sandbox_plan {
 	jv digests; /* program name to SHA-256 of the host's file */
 	jv state;   /* {workspace, path, lineage, serial, sha256}; jv_invalid() for a tool without state */
 	struct sandbox_file tree; /* the workspace copy that was planned on */
-	jv findings;		  /* all of them, strongest first */
-	const char *verdict;
+	jv findings;		  /* those of sbx-plan and our own, strongest first */
+	const char *verdict;	  /* over all of them */
 };
 
 /* 1 when the run asks for a plan to be kept. */

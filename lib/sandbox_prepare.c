@@ -1,6 +1,7 @@
 /* Getting ready. Nothing here starts anything, so a failure is a refusal. */
 #include "sandbox_prepare.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +45,7 @@ void prepared_clear(struct prepared *p)
 	scrub_free(take_ptr(&p->scrub));
 	free(take_ptr(&p->state_file));
 	free(take_ptr(&p->rc));
+	free(take_ptr(&p->signals));
 	base_close_fd(&p->job.tree.fd);
 	base_close_fd(&p->job.plan.fd);
 	base_close_fd(&p->job.state.fd);
@@ -269,6 +271,34 @@ static int check_out(struct prepared *p, const struct state *state, jv call, int
 	return 0;
 }
 
+/* The signal rules of the policy that decided about this call, as sbx-policy compiled them. Without them a plan that
+ * destroys nothing would look safe whatever it opens. */
+static int take_signals(struct prepared *p, const struct state *state, jv policy, struct sbx_error *err)
+{
+	const char *sha256 = json_str(policy, "policy_sha256");
+	unsigned char digest[DIGEST_SIZE];
+	char name[sizeof "cache/" + DIGEST_HEX_SIZE + sizeof "/signals"];
+	struct stat st;
+
+	if (json_bool(p->run, "analyse") != 1)
+		return 0;
+	if (sha256 == NULL || digest_from_hex(sha256, digest, sizeof digest) < 0)
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call names no policy");
+	snprintf(name, sizeof name, "cache/%s/signals", sha256);
+	if (fstatat(state->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)) {
+		sbx_fail(err, SBX_CONFIG, "signals_missing",
+			 "the signal rules of the policy that decided about this call are not there");
+		return sbx_hint(err, "make the call again: sbx-policy compiles them when it decides; sbx-policy test "
+				     "says whether they are good");
+	}
+	if (asprintf(&p->signals, "%s/%s", state->path, name) < 0) {
+		p->signals = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	p->job.signals = p->signals;
+	return 0;
+}
+
 /* sbx-approve has stopped what is not approved, and its seal says that it has looked; this is the second lock. */
 static int check_approval(jv call, struct sbx_error *err)
 {
@@ -290,6 +320,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
 	int plan = json_bool(p->run, "plan") == 1;
 	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
+	    take_signals(p, state, policy, err) < 0 ||
 	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
 	    hostcheck(config, state, key, call, err) < 0)
 		return -1;

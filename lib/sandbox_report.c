@@ -15,9 +15,9 @@ jv sandbox_findings(const struct sandbox_outcome *outcome)
 	if (!outcome->state_changed)
 		return findings;
 	jv finding = json_set_str(jv_object(), "address", "terraform.tfstate");
-	finding = json_set_str(json_set_str(finding, "verdict", "review"), "code", "state_changed");
-	finding = json_set(json_set(finding, "actions", jv_array()), "because", jv_array());
-	finding = json_set_str(finding, "reason",
+	finding = json_set_str(finding, "verdict", plan_verdict_name(PLAN_REVIEW));
+	finding = json_set(finding, "signals", json_append(jv_array(), jv_string("state_changed")));
+	finding = json_set_str(finding, "text",
 			       "a step changed the state that it was given for reading; the change was thrown away");
 	return result_insert_finding(findings, finding);
 }
@@ -120,7 +120,7 @@ int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, c
 	int64_t total = 0; /* sbx-plan lists the strongest, and says how many there are */
 	json_int(outcome->analysis, "total", &total);
 	made = result_set_findings(made, findings, total + (outcome->state_changed != 0));
-	made = json_set_str(made, "verdict", verdict);
+	made = json_set_str(result_set_plan(made, outcome->analysis), "verdict", verdict);
 	*result = add_reason(made, run, outcome);
 	return add_output(result, run, outcome, err);
 }

@@ -1,5 +1,6 @@
-/* The strict lexer against libjq: what it accepts, libjq reads too, and finds as many members and elements in it; and
- * the bytes give the same tokens from a descriptor as from memory. */
+/* The strict lexer against libjq: what it accepts, libjq reads too, and finds as many members and
+ * elements in it; and the bytes give the same tokens, places and refusals from a descriptor as from
+ * memory, and are as well refused when they are passed over. */
 #include <jv.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,10 +13,17 @@ static const struct json_lex_limits limits = {
 	.bytes = 1 << 20, .depth = 200, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
 
 struct seen {
-	uint64_t hash; /* of tokens and texts */
+	uint64_t hash; /* of tokens, texts and places, and of what stands wrong */
 	size_t members;
 	int complete;
 };
+
+static uint64_t mixed(uint64_t hash, const void *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+	return hash;
+}
 
 static struct seen read_all(struct json_lex *lex)
 {
@@ -25,22 +33,33 @@ static struct seen read_all(struct json_lex *lex)
 	const char *text;
 	size_t len;
 
-	for (;;) {
-		if (json_lex_next(lex, &token, &text, &len, &err) < 0)
+	while (json_lex_next(lex, &token, &text, &len, &err) == 0) {
+		seen.complete = token == JSON_END;
+		if (seen.complete)
 			return seen;
-		if (token == JSON_END)
-			break;
-		int has_text = token == JSON_KEY || token == JSON_STRING || token == JSON_NUMBER;
-		if (has_text && text[len] != '\0')
+		if (text[len] != '\0')
 			abort();
-		seen.hash = (seen.hash ^ (uint64_t)token) * 1099511628211u;
-		for (size_t i = 0; has_text && i < len; i++)
-			seen.hash = (seen.hash ^ (unsigned char)text[i]) * 1099511628211u;
+		unsigned numbers[] = {(unsigned)token, json_lex_depth(lex), 0, 0};
+		json_lex_place(lex, &numbers[2], &numbers[3]);
+		seen.hash = mixed(mixed(seen.hash, numbers, sizeof numbers), text, len);
 		/* Every value but the first is a member or an element. */
-		seen.members += token != JSON_KEY && token != JSON_OBJECT_CLOSE && token != JSON_ARRAY_CLOSE;
+		seen.members += token != JSON_KEY && token != JSON_OBJECT_CLOSE &&
+				token != JSON_ARRAY_CLOSE;
 	}
-	seen.complete = 1;
+	seen.hash = mixed(mixed(seen.hash, err.code, strlen(err.code)), err.message,
+			  strlen(err.message));
 	return seen;
+}
+
+static int is_passed_over(struct json_lex *lex)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	enum json_token token;
+	const char *text;
+	size_t len;
+
+	return json_lex_skip_value(lex, &err) == 0 &&
+	       json_lex_next(lex, &token, &text, &len, &err) == 0;
 }
 
 static size_t count_members(jv value)
@@ -71,6 +90,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct seen same = read_all(again);
 
 	if (same.hash != seen.hash || same.complete != seen.complete)
+		abort();
+	lseek(fd, 0, SEEK_SET);
+	auto_json_lex *over = json_lex_fd(fd, &limits, &err);
+	if (is_passed_over(over) != seen.complete)
 		abort();
 	if (!seen.complete)
 		return 0;

@@ -2,9 +2,13 @@
  *
  *   bench pair NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
  *       run both in turn, A B A B..., and print the median of each and the ratio A / B; status 1 when the ratio is above LIMIT
+ *   bench cpu NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
+ *       the same for programs that compute and wait for nothing: their processor time, which other work on the machine hardly changes
  *   bench rpc NAME ROUNDS LIMIT LINE COMMAND-A ARGS... -- COMMAND-B ARGS...
  *       the same, from the start to the first whole line that answers LINE; and how long A takes from the end of its stdin to its own end, and its
  *       resident memory after the answer
+ *   bench peak NAME LIMIT COMMAND ARGS...
+ *       run it once and print how much memory it had at most, in KiB; status 1 when that is above LIMIT
  *
  * Words N<FILE before a command open FILE, for reading and writing where it is a FIFO, as descriptor N.
  */
@@ -15,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,8 +31,9 @@ enum { ROUNDS_MAX = 1000, SIDES = 2 };
 
 struct sample {
 	double answer_ms; /* to the answer, or to the end */
+	double cpu_ms;
 	double end_ms;	  /* from the end of stdin to the end */
-	long rss_kib;
+	long rss_kib;	  /* after the answer, or the most there was */
 };
 
 static double now_ms(void)
@@ -79,14 +85,21 @@ static pid_t launch(char **argv, int in, int out)
 	return pid;
 }
 
-static void must_end_well(pid_t pid, const char *name)
+static double ms_of(struct timeval t)
 {
+	return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
+}
+
+static struct rusage must_end_well(pid_t pid, const char *name)
+{
+	struct rusage usage;
 	int status;
 
-	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+	if (wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
 		fprintf(stderr, "bench: %s did not succeed\n", name);
 		exit(2);
 	}
+	return usage;
 }
 
 static struct sample run_once(char **argv)
@@ -94,7 +107,9 @@ static struct sample run_once(char **argv)
 	struct sample s = {0};
 	double start = now_ms();
 
-	must_end_well(launch(argv, -1, -1), argv[0]);
+	struct rusage usage = must_end_well(launch(argv, -1, -1), argv[0]);
+	s.rss_kib = usage.ru_maxrss;
+	s.cpu_ms = ms_of(usage.ru_utime) + ms_of(usage.ru_stime);
 	s.answer_ms = now_ms() - start;
 	return s;
 }
@@ -155,15 +170,25 @@ static double median(double *values, int n)
 	return values[n / 2];
 }
 
+static int peak(const char *name, long limit, char **command)
+{
+	long kib = run_once(command).rss_kib;
+
+	printf("%-46s %8ld KiB  (at most %ld)%s\n", name, kib, limit, kib <= limit ? "" : "  ABOVE");
+	return kib <= limit ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
 	static double times[SIDES][ROUNDS_MAX], ends[ROUNDS_MAX];
 	long rss = 0;
 
 	signal(SIGPIPE, SIG_IGN);
+	if (argc >= 5 && strcmp(argv[1], "peak") == 0)
+		return peak(argv[2], strtol(argv[3], NULL, 10), argv + 4);
 	if (argc < 7)
 		return 64;
-	int rpc = strcmp(argv[1], "rpc") == 0, first = rpc ? 6 : 5, split = first;
+	int cpu = strcmp(argv[1], "cpu") == 0, rpc = strcmp(argv[1], "rpc") == 0, first = rpc ? 6 : 5, split = first;
 	const char *name = argv[2], *line = rpc ? argv[5] : NULL;
 	int rounds = (int)strtol(argv[3], NULL, 10);
 	double limit = strtod(argv[4], NULL);
@@ -178,7 +203,7 @@ int main(int argc, char **argv)
 			struct sample s = rpc ? ask_once(sides[side], line) : run_once(sides[side]);
 			if (round < 0)
 				continue;
-			times[side][round] = s.answer_ms;
+			times[side][round] = cpu ? s.cpu_ms : s.answer_ms;
 			if (side == 0) {
 				ends[round] = s.end_ms;
 				rss = s.rss_kib > rss ? s.rss_kib : rss;

@@ -65,24 +65,74 @@ setup() {
 	assert_contains "$(member .result.stderr <<<"$output")" 'ackend'
 }
 
+# A rule of the test's own: every object that is made wants a look.
+look_at_all() {
+	mkdir -p "$T/policy/signals"
+	cat >"$T/policy/signals/all.yaml" <<-'EOF'
+		signals:
+		  - signal: looked_at
+		    verdict: review
+		    types: [terraform_data]
+		    actions: [create]
+		    text: makes something that this test wants to see
+		    examples:
+		      match:
+		        - {after: {input: a}}
+	EOF
+	chmod -R go-w "$T/policy"
+}
+
 @test "a plan that destroys more than can be shown is not kept, and the count of a large one is true" {
 	command -v terraform >/dev/null || command -v tofu >/dev/null || skip 'needs terraform or tofu'
-	new_signer person
-	printf 'resource "terraform_data" "w" {\n  count = 250\n}\n' >"$T/work/envs/staging/main.tf"
+	printf 'resource "terraform_data" "w" {\n  count = 250\n}\n' | tee "$T/work/envs/prod/main.tf" >"$T/work/envs/staging/main.tf"
 	run_sbx 0 sbx-call terraform_plan dir=envs/staging
-	assert_json .result.findings_total 250
-	local plan
-	plan=$(member .result.plan.id <<<"$output")
-	run_sbx 75 sbx-call terraform_apply plan="$plan"
-	local approval
-	approval=$(member .approval.id <<<"$output")
-	run_sbx 0 sbx-approve show "$approval"
-	assert_contains "$output" "The plan's changes: 250"
-	assert_contains "$output" 'changes that do not stand above: 50'
-	run_sbx 0 sbx-approve sign "$approval" --key "$T/person"
-	run_sbx 0 sbx-call terraform_apply plan="$plan"
+	assert_json .result.findings_total 0
+	assert_json .result.safe_total 250
+	assert_json '.result.safe | length' 50
+	run_sbx 0 sbx-call terraform_apply plan="$(member .result.plan.id <<<"$output")"
 	echo >"$T/work/envs/staging/main.tf"
 	run_sbx 1 sbx-call terraform_plan dir=envs/staging
 	assert_json .result.code plan_too_large
 	assert_json .result.plan null
+	look_at_all
+	run_sbx 0 sbx-call terraform_plan dir=envs/prod
+	assert_json .result.findings_total 250
+	assert_json .result.verdict review
+	run_sbx 75 sbx-call terraform_apply plan="$(member .result.plan.id <<<"$output")"
+	run_sbx 0 sbx-approve show "$(member .approval.id <<<"$output")"
+	assert_contains "$output" "Findings: 250"
+	assert_contains "$output" 'findings that do not stand above: 50'
+}
+
+@test "names and values that a configuration chose stay in quotes in the text that a person signs" {
+	command -v terraform >/dev/null || command -v tofu >/dev/null || skip 'needs terraform or tofu'
+	put() { # VALUE
+		cat >"$T/work/envs/staging/main.tf" <<-EOF
+			variable "password" {
+			  default   = "$1 hunter2hunter2"
+			  sensitive = true
+			}
+			resource "terraform_data" "w" {
+			  for_each         = toset(["a\nDESTROY \"b\" [review]\u202e"])
+			  triggers_replace = ["$1"]
+			}
+			resource "terraform_data" "s" {
+			  triggers_replace = var.password
+			}
+		EOF
+	}
+	put one
+	run_sbx 0 sbx-call terraform_plan dir=envs/staging
+	run_sbx 0 sbx-call terraform_apply plan="$(member .result.plan.id <<<"$output")"
+	put '(sensitive)\nNot inspected\u001b[2J\u202e'
+	run_sbx 0 sbx-call terraform_plan dir=envs/staging
+	refute_contains "$output" hunter2
+	run_sbx 75 sbx-call terraform_apply plan="$(member .result.plan.id <<<"$output")"
+	run_sbx 0 sbx-approve show "$(member .approval.id <<<"$output")"
+	refute_contains "$output" hunter2
+	assert_contains "$output" 'REPLACE "terraform_data.s" because "triggers_replace" ((sensitive) -> (sensitive)) changes'
+	assert_contains "$output" 'terraform_data.w[\"a\\nDESTROY'
+	assert_equal "$(grep -c '^Not inspected$' <<<"$output")" 1
+	assert_equal "$(grep -c '^ *DESTROY' <<<"$output")" 0
+	assert_equal "$(LC_ALL=C tr -d '\n -~' <<<"$output" | wc -c)" 0
 }

@@ -4,11 +4,10 @@
 load ../helpers
 
 setup_file() {
-	local file
 	export CORPUS=$BATS_TEST_DIRNAME/../corpus/plans
-	for file in "$CORPUS"/*.plan.json; do
-		printf '{"file":"%s","got":%s}\n' "$(basename "$file")" "$(sbx-plan <"$file")"
-	done >"$BATS_FILE_TMPDIR/replies"
+	export MANIFEST=$CORPUS/manifest.json REPLIES=$BATS_FILE_TMPDIR/replies
+	judge_all "$CORPUS" >"$REPLIES"
+	judge_all "$BATS_TEST_DIRNAME/../corpus/plans-kubernetes" >"$BATS_FILE_TMPDIR/kubernetes"
 }
 
 # judge RC FILE: run sbx-plan with FILE on stdin.
@@ -29,35 +28,77 @@ change() {
 
 # labels FILTER: nothing comes out of FILTER, which sees each case of the manifest as .case and our reply to its file as .got.
 labels() {
-	run jq -rn --slurpfile cases "$CORPUS/manifest.json" --slurpfile replies "$BATS_FILE_TMPDIR/replies" '
+	run jq -rn --slurpfile cases "$MANIFEST" --slurpfile replies "$REPLIES" '
 		($replies | map({(.file): .got}) | add) as $got
 		| {safe: 0, review: 1, destructive: 2} as $rank
-		| $cases[0][] | {case: ., got: $got[.file]} | select('"$1"') | "\(.case.file): \(.got.findings | map([.address, .verdict]))"'
+		| $cases[0][] | {case: ., got: $got[.file]} | select('"$1"') | "\(.case.file): \(.got.findings | map([.address, .verdict, .signals]))"'
 	assert_equal "$status $output" "0 "
 }
 
-@test "corpus: every structural label is the verdict for its address" {
-	# Rules per type and attribute (sem_*) are data that this reader does not have; a delete among them is structural all the same.
-	labels '((.case.file | startswith("sem_") | not) or .case.expected[0].reason == "delete_because_no_resource_config")
-		and (. as {$got, $case}
-			| $case.expected | group_by(.address) | map({address: .[0].address, want: (map($rank[.verdict]) | max)})
-			| map(select(.address | endswith("[*]") | not)
-				| select(.want != ([.address as $a | $got.findings[] | select(.address == $a) | $rank[.verdict]] | max // 0)))
-			| length > 0)'
+# judge_all DIRECTORY: one line {"file", "got"} for each plan in it.
+judge_all() {
+	local file
+	for file in "$1"/*.plan.json; do
+		printf '{"file":"%s","got":%s}\n' "$(basename "$file")" "$(sbx-plan <"$file")"
+	done
 }
 
-@test "corpus: nothing is destructive that has no such label" {
-	labels '[.case.expected[] | select(.verdict == "destructive") | .address] as $labels
-		| any(.got.findings[]; .verdict == "destructive" and (.address | IN($labels[]) | not))'
+@test "corpus: every label is the verdict for its address" {
+	labels '. as {$got, $case}
+		| $case.expected | group_by(.address) | map({address: .[0].address, want: (map($rank[.verdict]) | max)})
+		| map(select(.address | endswith("[*]") | not)
+			| select(.want != ([.address as $a | $got.findings[] | select(.address == $a) | $rank[.verdict]] | max // 0)))
+		| length > 0'
 }
 
-@test "corpus: the overall verdict is the strongest, total and counts add up" {
+@test "corpus: nothing has a verdict that no label gives it" {
+	# That a refresh-only plan leaves its objects out has no label.
+	labels '[.case.expected[] | select(.verdict != "safe") | .address] as $labels
+		| any(.got.findings[] | select(.signals != ["unlisted_objects"]); .address | IN($labels[]) | not)'
+}
+
+@test "corpus: the signal that the label names is among those of the finding" {
+	labels '. as {$got, $case}
+		| any($case.expected[] | select(.verdict != "safe" and .reason != "delete" and .reason != "moved" and .reason != "moved_across_types");
+			. as $want | [$got.findings[] | select(.address == $want.address) | .signals[]] | index($want.reason) == null)'
+}
+
+@test "corpus: the overall verdict is the strongest, totals and counts add up" {
 	labels '.got
-		| (.findings | length) != .total or .sbx_plan != 1
+		| (.findings | length) != .total or .sbx_plan != 1 or .format != "terraform"
 		or ([.findings[].verdict] | if any(. == "destructive") then "destructive" elif any(. == "review") then "review" else "safe" end) != .verdict
-		or ([.findings[].verdict | $rank[.]] | . != (sort | reverse))'
+		or ([.findings[].verdict | $rank[.]] | . != (sort | reverse))
+		or any(.findings[]; .signals == [] or (.text | length) == 0)
+		or (.safe | length) != .safe_total'
 	run jq -n '[inputs.resource_changes[]?] | length' "$CORPUS"/*.plan.json
-	assert_equal "$output" "$(jq -s '[.[].got.counts[]] | add' "$BATS_FILE_TMPDIR/replies")"
+	assert_equal "$output" "$(jq -s '[.[].got.counts[]] | add' "$REPLIES")"
+}
+
+@test "corpus of real Kubernetes plans: what is destroyed, and which attribute forces it" {
+	REPLIES=$BATS_FILE_TMPDIR/kubernetes MANIFEST=$BATS_TEST_DIRNAME/../corpus/plans-kubernetes/manifest.json
+	[ "$(wc -l <"$REPLIES")" -eq 36 ]
+	labels '. as {$got, $case}
+		| ([$got.findings[] | select(.signals[0] == "replace") | .address] | sort) != ($case.expected.replace | sort)
+		or ([$got.findings[] | select(.signals[0] == "delete") | .address] | sort) != ($case.expected.delete | sort)
+		or any($case.expected.replace_paths | to_entries[];
+			. as {$key, $value}
+			| [$value[] | reduce .[] as $step (""; if $step | type == "number" then "\(.)[\($step)]" elif . == "" then $step else "\(.).\($step)" end)]
+			!= [$got.findings[] | select(.address == $key and .signals[0] == "replace") | .because[0:($value | length)][]])'
+}
+
+@test "corpus of real Kubernetes plans: what changes in place is judged by what it means" {
+	REPLIES=$BATS_FILE_TMPDIR/kubernetes MANIFEST=$BATS_TEST_DIRNAME/../corpus/plans-kubernetes/manifest.json
+	local name word
+	while read -r name word; do
+		labels "(.case.file | startswith(\"$name-\")) and ([.got.findings[].signals[]] - [\"drift\"] | unique | join(\"+\")) != \"$word\""
+	done <<-'LIST'
+		deployment_scale_to_zero capacity_shrink
+		role_rule_widened iam_widened
+		service_type network_exposed
+	LIST
+	for name in config_map_data create deployment_image noop pvc_storage secret_data drift_deleted; do
+		labels "(.case.file | startswith(\"$name-\")) and any(.got.findings[]; .signals != [\"drift\"])"
+	done
 }
 
 @test "hostile: each file is refused, or read, as its manifest says" {
@@ -100,7 +141,7 @@ labels() {
 
 @test "a replacement names its address and the attribute path that forces it" {
 	judge 0 "$CORPUS/replace_triggers.plan.json"
-	assert_json '.findings[0] | [.address, .code, .because[0], (.actions | join(",")), .reason] | join(" ")' \
+	assert_json '.findings[0] | [.address, .signals[0], .because[0], (.actions | join(",")), .signals[1]] | join(" ")' \
 		"terraform_data.db replace triggers_replace delete,create replace_because_cannot_update"
 	judge 0 "$CORPUS/replace_cbd.plan.json"
 	assert_json '.findings[0].actions | join(",")' create,delete
@@ -155,7 +196,7 @@ labels() {
 	size=$(stat -c %s "$BATS_TEST_TMPDIR/p")
 	[ "$size" -gt 10000000 ]
 	run_sbx 0 sh -c 'ulimit -v 60000; exec sbx-plan <"$1"' - "$BATS_TEST_TMPDIR/p"
-	assert_json '[.total, (.findings | length), .counts.delete, .counts.update] | join(" ")' "20000 200 200 19800"
+	assert_json '[.total, (.findings | length), .counts.delete, .counts.update, .safe_total] | join(" ")' "200 200 200 19800 19800"
 	assert_json '[.findings[].verdict] | unique | join(" ")' destructive
 }
 
@@ -217,10 +258,53 @@ labels() {
 		assert_equal "$status" 74
 	done
 	run_sbx 64 sbx-plan --format pulumi
+	run_sbx 64 sbx-plan --no-signals --signals x
 	assert_equal "$output" ""
 	run_sbx 64 sbx-plan --frobnicate
 	run_sbx 64 sbx-plan plan.json
 	run_sbx 0 sh -c 'exec sbx-plan -f terraform <"$1"' - "$CORPUS/noop.plan.json"
+}
+
+@test "the rules can only raise, are there without an option, and their absence is no mild verdict" {
+	judge 0 "$CORPUS/sem_iam_widened.plan.json"
+	assert_json '[.verdict, .findings[0].signals[0], .findings[0].because[0]] | join(" ")' "destructive iam_widened policy"
+	run_sbx 0 sh -c 'exec sbx-plan --no-signals <"$1"' - "$CORPUS/sem_iam_widened.plan.json"
+	assert_json '[.verdict, .safe_total] | join(" ")' "safe 1"
+	run_sbx 0 sh -c 'exec sbx-plan -n <"$1"' - "$CORPUS/sem_kms_schedule.plan.json"
+	assert_json .verdict destructive
+	run_sbx 0 sh -c 'exec sbx-plan --signals "$2" <"$1"' - "$CORPUS/sem_iam_widened.plan.json" "$SBX_BUILD/share/sbx/signals.table"
+	assert_json .verdict destructive
+	run_sbx 78 sh -c 'exec sbx-plan --signals /nonexistent <"$1"' - "$CORPUS/noop.plan.json"
+	assert_contains "$stderr" signals_missing
+	printf 'no table' >"$BATS_TEST_TMPDIR/none"
+	run_sbx 78 sh -c 'exec sbx-plan --signals "$2" <"$1"' - "$CORPUS/noop.plan.json" "$BATS_TEST_TMPDIR/none"
+	assert_contains "$stderr" signals_invalid
+	assert_equal "$output" ""
+}
+
+@test "text for people: the same findings, the cause first, printable ASCII" {
+	run_sbx 0 sh -c 'exec sbx-plan --text <"$1"' - "$CORPUS/replace_triggers.plan.json"
+	assert_contains "$output" 'verdict: destructive'
+	assert_contains "$output" 'REPLACE "terraform_data.db"  [destructive]'
+	assert_contains "$output" 'Because "triggers_replace" ('
+	run_sbx 0 sh -c 'exec sbx-plan -t <"$1"' - "$CORPUS/hostile_keys.plan.json"
+	run bash -c 'LC_ALL=C grep -c "[^ -~]" <<<"$1"' - "$output"
+	assert_equal "$output" 0
+	run_sbx 65 sh -c 'exec sbx-plan --text <"$1"' - "$CORPUS/hostile/empty.json"
+	assert_equal "$output" ""
+	assert_contains "$stderr" json_empty
+}
+
+@test "an object of a type that holds data is counted when it goes, and not when it stays" {
+	plan "\"resource_changes\":[$(change t.x '["delete"]')]" >"$BATS_TEST_TMPDIR/p"
+	judge 0 "$BATS_TEST_TMPDIR/p"
+	assert_json .data_destroyed 0
+	plan "\"resource_changes\":[$(change aws_db_instance.x '["delete","create"]'),$(change aws_db_instance.y '["update"]'),$(change aws_db_instance.z '["forget"]')]" |
+		sed 's/"type":"t"/"type":"aws_db_instance"/g' >"$BATS_TEST_TMPDIR/p"
+	judge 0 "$BATS_TEST_TMPDIR/p"
+	assert_json .data_destroyed 1
+	assert_json '.findings[] | select(.address == "aws_db_instance.x") | .holds_data' true
+	assert_contains "$(jq -r '.findings[0].text' <<<"$output")" "It holds data, which is lost with it."
 }
 
 @test "real terraform: a replacement that the text of the plan does not call one" {
@@ -234,7 +318,7 @@ labels() {
 	terraform plan -input=false -out=plan.bin >text
 	terraform show -json plan.bin >plan.json
 	judge 0 plan.json
-	assert_json '.findings[0] | [.address, .verdict, .code, .reason] | join(" ")' \
+	assert_json '.findings[0] | [.address, .verdict, .signals[0], .reason] | join(" ")' \
 		"terraform_data.db destructive replace replace_by_triggers"
 	run grep -c -e 'forces replacement' -e 'will be destroyed' text
 	assert_equal "$output" 0

@@ -2,13 +2,35 @@
 #include "json_lex.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 
 #include "buf.h"
+#include "io.h"
+#include "json_keys.h"
+#include "key_hash.h"
 #include "unit.h"
 
 static const struct json_lex_limits wide = {
 	.bytes = 1 << 20, .depth = 64, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
 static struct sbx_error err;
+
+/* What a read gives at most: PIECE bytes, or with PIECE 0 a number by chance. In place of the C library's. */
+static size_t piece = SIZE_MAX;
+static unsigned chance = 1;
+
+static unsigned by_chance(unsigned below)
+{
+	chance = chance * 1103515245u + 12345u;
+	return (chance >> 8) % below;
+}
+
+ssize_t read(int fd, void *out, size_t size)
+{
+	size_t most = piece != 0 ? piece : 1 + by_chance(by_chance(4) == 0 ? 70000 : 40);
+
+	return syscall(SYS_read, fd, out, size < most ? size : most);
+}
 
 static const char *code(void)
 {
@@ -237,39 +259,276 @@ static void test_many_keys(void)
 	CHECK(missed == 0);
 }
 
-/* The same tokens, text and errors, however the bytes come. */
+/* Runs that are short, of the most keys that are not in the table, and long, in and behind each other. */
+static void test_keys(void)
+{
+	static const size_t runs[] = {1, 15, 16, 17, 18, 400};
+	struct json_keys keys;
+	unsigned wrong = 0;
+
+	json_keys_init(&keys);
+	for (size_t outer = 0; outer < ARRAY_LEN(runs); outer++)
+		for (size_t inner = 0; inner < ARRAY_LEN(runs); inner++) {
+			for (uint64_t i = 0; i < runs[outer]; i++)
+				wrong += json_keys_add(&keys, 0, 1 + i * 64, &err) != 1;
+			for (uint64_t i = 0; i < runs[inner]; i++)
+				wrong += json_keys_add(&keys, runs[outer], 2 + i * 64, &err) != 1;
+			for (uint64_t i = 0; i < runs[inner]; i++)
+				wrong += json_keys_add(&keys, runs[outer], 2 + i * 64, &err) != 0;
+			json_keys_drop(&keys, runs[outer]);
+			for (uint64_t i = 0; i < runs[outer]; i++)
+				wrong += json_keys_add(&keys, 0, 1 + i * 64, &err) != 0;
+			wrong += keys.count != runs[outer];
+			json_keys_drop(&keys, 0);
+			wrong += keys.count != 0 || keys.table_count != 0;
+		}
+	CHECK(wrong == 0);
+	json_keys_clear(&keys);
+}
+
+/* A value of every kind, of about SIZE bytes, on several lines: long and short strings and keys with and without
+ * escapes and characters above ASCII, numbers, words, and objects of few and many keys. */
+static void add_document(struct buf *out, size_t size)
+{
+	static const char *const parts[] = {
+		"plain", "\\\"quoted\\\"", "\xc3\xa9\xe2\x82\xac", "\\u00e9\\ud83d\\ude00", "\\n\\t\\/", "=", "0123456789",
+		"\xf0\x9f\x98\x80", "a much longer run of text that is plain",
+	};
+	static const char *const values[] = {"0",    "-17", "6.02e+23", "123456789012345", "1234567890123456789",
+					     "true", "false", "null",	"[]",		   "{ }",
+					     "[ [1,\"a\"] , {\"k\" : [ ] } ]"};
+
+	buf_add_str(out, "[", &err);
+	for (unsigned object = 0; out->len < size; object++) {
+		buf_add_str(out, object == 0 ? "{" : ",\n {", &err);
+		unsigned keys = by_chance(8) == 0 ? 70 : by_chance(12);
+		for (unsigned key = 0; key < keys; key++) {
+			buf_addf(out, &err, "%s\"%u", key == 0 ? "" : ",", key);
+			for (unsigned n = by_chance(4); n > 0; n--)
+				buf_add_str(out, parts[by_chance(ARRAY_LEN(parts))], &err);
+			buf_add_str(out, by_chance(9) == 0 ? "\" \n: " : "\":", &err);
+			if (by_chance(2) == 0) {
+				buf_add_str(out, values[by_chance(ARRAY_LEN(values))], &err);
+				continue;
+			}
+			buf_add_str(out, "\"", &err);
+			for (unsigned n = by_chance(by_chance(50) == 0 ? 4000 : 6); n > 0; n--)
+				buf_add_str(out, parts[by_chance(ARRAY_LEN(parts))], &err);
+			buf_add_str(out, "\"", &err);
+		}
+		buf_add_str(out, "}", &err);
+	}
+	buf_add_str(out, "]\n", &err);
+}
+
+static uint64_t mixed(uint64_t hash, const void *bytes, size_t len)
+{
+	static const struct key_seed seed = {{1, 2}};
+
+	return key_hash(&seed, hash, bytes, len);
+}
+
+/* Tokens, texts and places, with some values passed over, and what stood wrong: all in one number. */
+static uint64_t read_all(struct json_lex *lex, int *refused)
+{
+	struct sbx_error local = SBX_ERROR_INIT;
+	enum json_token token = JSON_NULL;
+	uint64_t hash = 0;
+	unsigned count = 0;
+	int result = 0;
+
+	while (token != JSON_END) {
+		const char *text;
+		size_t len;
+		unsigned line, column;
+		if ((result = json_lex_next(lex, &token, &text, &len, &local)) < 0)
+			break;
+		unsigned numbers[] = {(unsigned)token, json_lex_depth(lex), text[len] == '\0'};
+		hash = mixed(mixed(hash, numbers, sizeof numbers), text, len);
+		if (count % 3 == 0) {
+			json_lex_place(lex, &line, &column);
+			numbers[0] = line;
+			numbers[1] = column;
+			hash = mixed(hash, numbers, sizeof numbers);
+		}
+		if (token == JSON_KEY && ++count % 5 == 0 && (result = json_lex_skip_value(lex, &local)) < 0)
+			break;
+	}
+	*refused = result < 0;
+	hash = mixed(hash, local.message, strlen(local.message));
+	uint64_t offset = result < 0 ? 0 : json_lex_offset(lex);
+	return mixed(hash, &offset, sizeof offset);
+}
+
+/* The same whatever the reads give; 1 when TEXT was refused. */
+static int is_the_same(const char *text, size_t len, uint64_t string_max, const size_t *pieces, size_t piece_count,
+		       unsigned *different)
+{
+	const struct json_lex_limits limits = {
+		.bytes = 1 << 22, .depth = 64, .string = string_max, .integers = JSON_ANY_NUMBER};
+	auto_json_lex *memory = json_lex_memory(text, len, &limits, &err);
+	auto_fd fd = io_sealed_memfd("document", text, len, &err);
+	int refused, also;
+	uint64_t whole = read_all(memory, &refused);
+
+	for (size_t i = 0; i < piece_count; i++) {
+		lseek(fd, 0, SEEK_SET);
+		piece = pieces[i];
+		auto_json_lex *lex = json_lex_fd(fd, &limits, &err);
+		*different += read_all(lex, &also) != whole || also != refused;
+	}
+	piece = SIZE_MAX;
+	return refused;
+}
+
 static void test_splits(void)
 {
-	static const int pipe_size = 1 << 20; /* a packet takes a page */
 	static const char *const documents[] = {
 		"{\"a\\u00e9\":[1.5e-7,\"\\ud83d\\ude00 \xf0\x9f\x98\x80\",null],\"b\":{\"c\":true}}\n",
 		"[\"\xe2\x82\xac\",\"\\ud83d\",1]",
 		"{\"a\":1,\"a\":2}",
 		"[12345678901234567890,\"cut",
 		"[1]\n\n ]",
+		"",
+		"7",
 	};
+	static const size_t pieces[] = {1, 2, 3, 7, 4095, 65535, 65536, 65537, 0};
+	auto_buf large = BUF_INIT(1 << 20);
+	unsigned different = 0, refused = 0;
 
-	for (size_t d = 0; d < ARRAY_LEN(documents); d++) {
-		auto_buf whole = BUF_INIT(1 << 16);
-		buf_add_str(&whole, trace_memory(documents[d], strlen(documents[d]), &wide), &err);
-		/* A pipe in packet mode gives back each write as one read. */
-		for (size_t split = 1; split < 4; split++) {
-			auto_buf pieces = BUF_INIT(1 << 16);
-			int ends[2];
-			CHECK(pipe2(ends, O_CLOEXEC | O_DIRECT) == 0 &&
-			      fcntl(ends[1], F_SETPIPE_SZ, pipe_size) >= pipe_size);
-			for (size_t at = 0; at < strlen(documents[d]); at += split) {
-				size_t left = strlen(documents[d]) - at;
-				if (write(ends[1], documents[d] + at, left < split ? left : split) < 0)
-					perror("write");
-			}
-			close(ends[1]);
-			auto_json_lex *lex = json_lex_fd(ends[0], &wide, &err);
-			trace(lex, &pieces);
-			CHECK_STR(buf_str(&pieces), buf_str(&whole));
-			close(ends[0]);
-		}
+	for (size_t i = 0; i < ARRAY_LEN(documents); i++)
+		is_the_same(documents[i], strlen(documents[i]), 1 << 16, pieces, ARRAY_LEN(pieces), &different);
+	CHECK(different == 0);
+	add_document(&large, 300000);
+	CHECK(err.class == SBX_OK);
+	CHECK(is_the_same(large.data, large.len, 1 << 16, pieces, ARRAY_LEN(pieces), &different) == 0);
+	CHECK(is_the_same(large.data, large.len, 5000, pieces, ARRAY_LEN(pieces), &different) == 1);
+	CHECK(different == 0);
+	/* One byte is another, or all behind it is gone. */
+	for (unsigned i = 0; i < 400; i++) {
+		auto_buf small = BUF_INIT(1 << 20);
+		add_document(&small, 1 + by_chance(i % 20 == 0 ? 140000 : 3000));
+		size_t at = by_chance((unsigned)small.len);
+		small.data[at] = "\"\\{}[],:u \n\x01\x80\xe2z0.e"[by_chance(19)];
+		size_t first = small.len < 4000 ? 0 : 3; /* of large ones not byte by byte */
+		refused += (unsigned)is_the_same(small.data, by_chance(8) == 0 ? at : small.len,
+						 i % 4 == 0 ? 20 : 1 << 16, pieces + first,
+						 ARRAY_LEN(pieces) - first, &different);
 	}
+	CHECK(different == 0);
+	CHECK(refused > 100 && refused < 400);
+}
+
+/* Every byte that is read is told, once and in order. */
+static void collect(void *context, const void *bytes, size_t len)
+{
+	buf_add(context, bytes, len, &err);
+}
+
+static void test_tee(void)
+{
+	auto_buf text = BUF_INIT(1 << 20), seen = BUF_INIT(1 << 20);
+	enum json_token token = JSON_NULL;
+	const char *word;
+	size_t len;
+
+	add_document(&text, 200000);
+	auto_fd fd = io_sealed_memfd("document", text.data, text.len, &err);
+	auto_json_lex *lex = json_lex_fd(fd, &wide, &err);
+	json_lex_tee(lex, collect, &seen);
+	while (token != JSON_END && json_lex_next(lex, &token, &word, &len, &err) == 0)
+		;
+	CHECK(token == JSON_END && seen.len == text.len && memcmp(seen.data, text.data, text.len) == 0);
+}
+
+/* A value that was passed over once is jumped over: what follows is the same, and stands at the same place. */
+static void test_jump(void)
+{
+	auto_buf text = BUF_INIT(1 << 20);
+	static const size_t pieces[] = {1, 4095, 65536, 0};
+	enum json_token token;
+	const char *word;
+	size_t len;
+	unsigned line, column, again_line, again_column;
+
+	buf_add_str(&text, "{\"a\":", &err);
+	add_document(&text, 200000);
+	buf_add_str(&text, ",\n\"b\":[7]}", &err);
+	auto_json_lex *lex = json_lex_memory(text.data, text.len, &wide, &err);
+	json_lex_next(lex, &token, &word, &len, &err);
+	json_lex_next(lex, &token, &word, &len, &err);
+	CHECK(json_lex_skip_value(lex, &err) == 0);
+	uint64_t end = json_lex_offset(lex);
+	CHECK(json_lex_next(lex, &token, &word, &len, &err) == 0 && token == JSON_KEY && word[0] == 'b');
+	json_lex_place(lex, &line, &column);
+	auto_fd fd = io_sealed_memfd("document", text.data, text.len, &err);
+	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+		lseek(fd, 0, SEEK_SET);
+		piece = pieces[i];
+		auto_json_lex *again = json_lex_fd(fd, &wide, &err);
+		json_lex_next(again, &token, &word, &len, &err);
+		json_lex_next(again, &token, &word, &len, &err);
+		CHECK(json_lex_jump(again, end, &err) == 0 && json_lex_offset(again) == end);
+		CHECK(json_lex_next(again, &token, &word, &len, &err) == 0 && token == JSON_KEY && word[0] == 'b');
+		json_lex_place(again, &again_line, &again_column);
+		CHECK(line > 1 && line == again_line && column == again_column);
+		CHECK(json_lex_skip_value(again, &err) == 0 && json_lex_next(again, &token, &word, &len, &err) == 0 &&
+		      token == JSON_OBJECT_CLOSE);
+	}
+	piece = SIZE_MAX;
+	/* The bytes are not the same: there are less. */
+	auto_json_lex *cut = json_lex_memory(text.data, 1000, &wide, &err);
+	json_lex_next(cut, &token, &word, &len, &err);
+	json_lex_next(cut, &token, &word, &len, &err);
+	CHECK(json_lex_jump(cut, end, &err) < 0);
+	CHECK_STR(code(), "json_truncated");
+	CHECK(json_lex_next(cut, &token, &word, &len, &err) < 0);
+	sbx_error_clear(&err);
+}
+
+static void test_skip_to(void)
+{
+	static const char document[] = "[[1,{\"a\":[2,3]},[]],4]";
+	auto_json_lex *lex = json_lex_memory(document, sizeof document - 1, &wide, &err);
+	enum json_token token;
+	const char *text;
+	size_t len;
+
+	for (int i = 0; i < 6; i++)
+		CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0);
+	CHECK(token == JSON_ARRAY_OPEN && json_lex_depth(lex) == 4);
+	CHECK(json_lex_skip_to(lex, 1, &err) == 0 && json_lex_depth(lex) == 1);
+	CHECK(json_lex_skip_to(lex, 1, &err) == 0);
+	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_NUMBER && text[0] == '4');
+	/* What is passed over is checked. */
+	auto_json_lex *twice = json_lex_memory("[{\"a\":1,\"a\":2}]", 17, &wide, &err);
+	CHECK(json_lex_next(twice, &token, &text, &len, &err) == 0 && json_lex_skip_to(twice, 0, &err) < 0);
+	CHECK_STR(code(), "json_duplicate_key");
+}
+
+/* Both ways to the hash of a short text. */
+static void test_key_hash(void)
+{
+	static const struct key_seed seed = {{0x123456789abcdef0u, 0xfedcba9876543210u}};
+	static const char text[] = "0123456789abcdef0123456789abcdef";
+	unsigned different = 0, same = 0;
+
+	for (size_t at = 0; at < 16; at++)
+		for (size_t len = 0; len <= 16; len++) {
+			char alone[16], other[16];
+			memcpy(alone, text + at, len);
+			memset(other, 'x', sizeof other);
+			memcpy(other, text + at, len);
+			uint64_t hash = key_hash(&seed, at, alone, len);
+			different += hash != key_hash_short(&seed, at, text + at, len) ||
+				     hash != key_hash_short(&seed, at, other, len) || hash == 0;
+			other[len > 0 ? by_chance((unsigned)len) : 0] ^= 1;
+			same += len > 0 && hash == key_hash(&seed, at, other, len);
+			same += hash == key_hash(&seed, at + 1, alone, len);
+		}
+	CHECK(different == 0 && same == 0);
+	CHECK(key_hash(&seed, 0, text, 17) != key_hash(&seed, 0, text, 18) &&
+	      key_hash(&seed, 0, text, 32) != key_hash(&seed, 0, text, 16));
 }
 
 static void test_read_error(void)
@@ -292,7 +551,12 @@ int main(void)
 	test_stays_failed();
 	test_skip();
 	test_many_keys();
+	test_keys();
 	test_splits();
+	test_tee();
+	test_jump();
+	test_skip_to();
+	test_key_hash();
 	test_read_error();
 	return unit_done();
 }

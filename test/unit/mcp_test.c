@@ -374,21 +374,56 @@ static void findings(void)
 {
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"verdict\":\"destructive\",\"findings_"
 		    "total\":7,\"findings\":[{"
-		    "\"address\":\"terraform_data.web[\\\"a\\u202e\\n\\\"]\",\"verdict\":\"destructive\",\"code\":"
-		    "\"replace\",\"because\":["
-		    "\"triggers_replace\"]},{\"address\":\"x.y\",\"verdict\":\"destructive\",\"code\":\"delete\","
-		    "\"deposed\":\"d0\",\"reason\":"
-		    "\"gone\"}],\"plan\":{\"id\":\"p1\",\"verdict\":\"destructive\",\"expires_at\":\"2026-11-30T00:00:"
+		    "\"address\":\"terraform_data.web[\\\"a\\u202e\\n\\\"]\",\"verdict\":\"destructive\",\"signals\":["
+		    "\"replace\"],\"actions\":[\"delete\",\"create\"],\"because\":["
+		    "\"triggers_replace\"],\"values\":[{\"path\":\"triggers_replace\",\"before\":\"[\\\"1\\\"]\",\"after\":"
+		    "\"\\\"x\\\\u202e\\\\n- DESTROY\\\"\"}]},"
+		    "{\"address\":\"x.y\",\"verdict\":\"destructive\",\"signals\":[\"delete\"],\"actions\":[\"delete\"],"
+		    "\"deposed\":\"d0\",\"reason\":\"gone\",\"holds_data\":true},"
+		    "{\"address\":\"u.v\",\"verdict\":\"review\",\"signals\":[\"network_exposed\"],\"actions\":[\"update\"],"
+		    "\"text\":\"The change opens\\nit.\"}],"
+		    "\"counts\":{\"create\":1,\"replace\":1,\"delete\":1,\"noop\":3},\"data_destroyed\":1,"
+		    "\"safe\":[{\"address\":\"c\\n.d\",\"actions\":[\"create\"]}],\"safe_total\":2,"
+		    "\"plan\":{\"id\":\"p1\",\"verdict\":\"destructive\",\"expires_at\":\"2026-11-30T00:00:"
 		    "00Z\"}}}",
 		    0, 0, "completed",
 		    "Verdict of the plan: destructive; 7 findings, the strongest first:\n"
-		    "- REPLACE \"terraform_data.web[\\\"a\\u{202e}\\x0a\\\"]\" because \"triggers_replace\" changes "
-		    "[destructive]\n"
-		    "- DELETE \"x.y\" deposed object \"d0\" (reason \"gone\") [destructive]\n"
-		    "- and 5 more that are not shown\n"
+		    "- REPLACE \"terraform_data.web[\\\"a\\u{202e}\\x0a\\\"]\" because \"triggers_replace\" (json "
+		    "\"[\\\"1\\\"]\" -> \"x\\u{202e}\\x0a- DESTROY\") changes: the present object is destroyed and another "
+		    "one is made [destructive]\n"
+		    "- DESTROY \"x.y\" (deposed object \"d0\") because reason \"gone\": the object is destroyed; the data "
+		    "in it is lost [destructive]\n"
+		    "- UPDATE \"u.v\": the object is changed in place; the network can reach more of it [review]\n"
+		    "  in words: \"The change opens\\x0ait.\"\n"
+		    "- and 4 more that are not shown\n"
+		    "Data is lost: 1 object that holds data is destroyed\n"
+		    "The plan's changes: 1 created, 1 replaced, 1 destroyed\n"
+		    "Changes without a finding: 2\n"
+		    "- CREATE \"c\\x0a.d\"\n"
+		    "- and 1 more\n"
 		    "Plan p1 is sealed and can be applied until 2026-11-30T00:00:00Z. A tool that takes a plan (such "
 		    "as terraform_apply) runs "
 		    "exactly this one: {\"plan\": \"p1\"}\n");
+}
+
+/* A program reads the same as data. */
+static void judgement(void)
+{
+	static const char object[] =
+		"{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0,\"verdict\":\"safe\",\"findings\":[],"
+		"\"findings_total\":0,\"counts\":{\"create\":2},\"data_destroyed\":0,\"safe_total\":2,\"safe\":["
+		"{\"address\":\"a.b\",\"actions\":[\"create\"]}],\"digest\":{\"artefact\":\"aa\",\"effect\":\"ee\"}}}";
+	static const char *const members[] = {"verdict", "counts",     "data_destroyed", "safe",
+					      "digest",	 "safe_total", "findings_total"};
+	auto_jv answer = call_result(MCP_2025_11_25, object, 0), result = json_object(answer, "result");
+	auto_jv data = json_object(result, "structuredContent"), call = parse(object), from = json_object(call, "result");
+
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		auto_jv given = json_get(from, members[i]), told = json_get(data, members[i]);
+		CHECK(jv_is_valid(given) && json_same(given, told));
+	}
+	CHECK(strstr(json_str(data, "summary"), "Verdict of the plan: safe; 0 findings.\nThe plan's changes: 2 created\n"
+						"Changes without a finding: 2\n- CREATE \"a.b\"\n- and 1 more\n") != NULL);
 }
 
 static void output(void)
@@ -505,6 +540,7 @@ int main(void)
 	outcomes();
 	door_faults();
 	findings();
+	judgement();
 	output();
 	eras_of_results();
 	lists();

@@ -24,11 +24,12 @@ static const char *judge_bytes(const char *bytes, size_t len)
 {
 	struct plan_survey survey = {.errored = 0};
 	struct plan_report report;
+	const struct signal_table table = {.block = NULL};
 	auto_fd fd = io_sealed_memfd("plan", bytes, len, &err);
 
 	buf_reset(&report_text);
 	plan_report_init(&report);
-	if (plan_read(fd, &survey, &report, &err) < 0 || plan_report_write(&report, &survey, &report_text, &err) < 0) {
+	if (plan_read(fd, &table, &survey, &report, &err) < 0 || plan_report_write(&report, &survey, &report_text, &err) < 0) {
 		struct sbx_error late = SBX_ERROR_INIT;
 		buf_reset(&report_text);
 		buf_addf(&report_text, &late, "!%s %s", err.code, err.message);
@@ -44,11 +45,11 @@ static const char *judge(const char *text)
 	return judge_bytes(text, strlen(text));
 }
 
-/* The findings alone, as "VERDICT CODE ADDRESS" joined by ";"; for a refusal its code. */
+/* The findings alone, as "VERDICT SIGNAL+SIGNAL ADDRESS" joined by ";"; for a refusal its code. */
 static const char *findings_of(const char *text)
 {
 	static char out[8192];
-	const char *p = judge(text);
+	const char *p = judge(text), *end = strstr(p, "],\"safe\":[");
 	size_t used = 0;
 
 	out[0] = '\0';
@@ -56,14 +57,20 @@ static const char *findings_of(const char *text)
 		snprintf(out, sizeof out, "%.*s", (int)strcspn(p, " "), p);
 		return out;
 	}
-	while ((p = strstr(p, "{\"address\":\"")) != NULL) {
-		const char *address = p + strlen("{\"address\":\""), *end = strstr(address, "\",\"verdict\":\"");
-		const char *verdict = end + strlen("\",\"verdict\":\""),
-			   *code = strstr(verdict, "\"code\":\"") + strlen("\"code\":\"");
-		used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s %.*s %.*s", used ? ";" : "",
-					 (int)strcspn(verdict, "\""), verdict, (int)strcspn(code, "\""), code,
-					 (int)(end - address), address);
-		p = end;
+	while ((p = strstr(p, "{\"address\":\"")) != NULL && p < end) {
+		const char *address = p + strlen("{\"address\":\""), *address_end = address;
+		while (*address_end != '"')
+			address_end += *address_end == '\\' ? 2 : 1;
+		const char *verdict = strstr(address_end, "\"verdict\":\"") + strlen("\"verdict\":\""),
+			   *signals = strstr(verdict, "\"signals\":[") + strlen("\"signals\":[");
+		used += (size_t)snprintf(out + used, sizeof out - used, "%s%.*s ", used ? ";" : "",
+					 (int)strcspn(verdict, "\""), verdict);
+		for (; *signals != ']'; signals++)
+			if (*signals != '"')
+				out[used++] = *signals == ',' ? '+' : *signals;
+		used += (size_t)snprintf(out + used, sizeof out - used, " %.*s", (int)(address_end - address),
+					 address);
+		p = address_end;
 	}
 	return out;
 }
@@ -127,8 +134,8 @@ static void test_refused(void)
 static void test_actions(void)
 {
 	static const char *const cases[][2] = {
-		{"\"create\"", "safe create a.b"},
-		{"\"update\"", "safe update a.b"},
+		{"\"create\"", ""},
+		{"\"update\"", ""},
 		{"\"no-op\"", ""},
 		{"\"read\"", "review read a.b"},
 		{"\"delete\"", "destructive delete a.b"},
@@ -166,6 +173,18 @@ static void test_oddities(void)
 				    "\"actions\":[\"delete\"]") "," ENTRY("t.b", "", "\"actions\":[\"no-op\"]"))),
 		 "destructive delete t.b"},
 		{PLAN("\"resource_drift\":[" ENTRY("t.b", "", "\"actions\":[\"delete\"]") "]"), "review drift t.b"},
+		{PLAN("\"resource_drift\":[" ENTRY("t.b", "", "\"actions\":[\"update\"],\"before\":{\"a\":1},\"after\":{"
+							      "\"a\":2}") "]"),
+		 "review drift t.b"},
+		/* The spelling of nothing is no drift. */
+		{PLAN("\"resource_drift\":[" ENTRY("t.b", "", "\"actions\":[\"update\"],\"before\":{\"a\":null,\"b\":[{}]},"
+							      "\"after\":{\"b\":[{\"c\":\"\"}],\"a\":{}}") "]"),
+		 ""},
+		/* No address, in the releases that wrote none. */
+		{PLAN("\"resource_drift\":[{\"module_address\":\"module.m\",\"type\":\"t\",\"name\":\"b\",\"change\":{"
+		      "\"actions\":[\"delete\"]}}]"),
+		 "review drift module.m.t.b"},
+		{PLAN("\"resource_drift\":[{\"type\":\"t\",\"change\":{\"actions\":[\"delete\"]}}]"), "!plan_malformed"},
 		{PLAN("\"deferred_changes\":[{\"reason\":\"unknown\",\"resource_change\":" ENTRY(
 			 "t.b", "", "\"actions\":[\"create\"]") "}]"),
 		 "review deferred t.b"},
@@ -237,18 +256,19 @@ static void test_sensitivity(void)
 		const char *before, *after, *value, *unknown, *expected;
 	} cases[] = {
 		{"{\"a\":true}", "{}", "{\"a\":\"x\"}", "{}", "review sensitivity_dropped t.b"},
-		{"{\"a\":true}", "{\"a\":true}", "{\"a\":\"x\"}", "{}", "safe update t.b"},
-		{"{\"a\":true}", "true", "{\"a\":\"x\"}", "{}", "safe update t.b"},
-		{"{\"a\":true}", "{}", "{\"b\":\"x\"}", "{}", "safe update t.b"}, /* gone: nothing to see */
-		{"{\"a\":true}", "{}", "{\"a\":null}", "{}", "safe update t.b"},
+		{"{\"a\":true}", "{\"a\":true}", "{\"a\":\"x\"}", "{}", ""},
+		{"{\"a\":true}", "true", "{\"a\":\"x\"}", "{}", ""},
+		{"{\"a\":true}", "{}", "{\"b\":\"x\"}", "{}", ""}, /* gone: nothing to see */
+		{"{\"a\":true}", "{}", "{\"a\":null}", "{}", ""},
 		{"{\"a\":true}", "{}", "{}", "{\"a\":true}",
 		 "review sensitivity_dropped t.b"}, /* will be known, in the open */
 		{"{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}",
-		 "safe update t.b"},
+		 ""},
 		{"{\"a\":[{},{\"k\":true}]}", "{\"a\":[{\"k\":true},{}]}", "{\"a\":[{\"k\":1},{\"k\":1}]}", "{}",
 		 "review sensitivity_dropped t.b"},
-		{"true", "{\"a\":true}", "{\"a\":1}", "{}", "review sensitivity_dropped t.b"},
-		{"false", "false", "{\"a\":1}", "{}", "safe update t.b"},
+		{"true", "{\"a\":true}", "{\"a\":1}", "{}", ""},
+		{"true", "{\"a\":true}", "{\"a\":1,\"b\":2}", "{}", "review sensitivity_dropped t.b"},
+		{"false", "false", "{\"a\":1}", "{}", ""},
 	};
 	char text[1024];
 
@@ -290,11 +310,11 @@ static void test_configuration(void)
 		const char *config, *inner, *expected;
 	} cases[] = {
 		{provisioned, "\"actions\":[\"create\"]", "review provisioner"},
-		{provisioned, "\"actions\":[\"delete\"]", "destructive delete;review provisioner"},
-		{provisioned, "\"actions\":[\"update\"]", "safe update"},
+		{provisioned, "\"actions\":[\"delete\"]", "destructive delete+provisioner"},
+		{provisioned, "\"actions\":[\"update\"]", ""},
 		{provisioned, "\"actions\":[\"no-op\"]", ""},
-		{other, "\"actions\":[\"create\"]", "safe create"},
-		{none, "\"actions\":[\"create\"]", "safe create"},
+		{other, "\"actions\":[\"create\"]", ""},
+		{none, "\"actions\":[\"create\"]", ""},
 		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":true}", "review unknown_after_apply"},
 		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":[{\"k\":true}]}",
 		 "review unknown_after_apply"},
@@ -306,9 +326,9 @@ static void test_configuration(void)
 		{arguments,
 		 "\"actions\":[\"update\"],\"after_unknown\":{\"block\":[{\"computed\":true}],\"id\":true,\"fixed\":"
 		 "true}",
-		 "safe update"},
-		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":false}", "safe update"},
-		{arguments, "\"actions\":[\"create\"],\"after_unknown\":{\"a\":true}", "safe create"},
+		 ""},
+		{arguments, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":false}", ""},
+		{arguments, "\"actions\":[\"create\"],\"after_unknown\":{\"a\":true}", ""},
 	};
 	char text[2048], expected[256];
 
@@ -337,10 +357,11 @@ static void test_because(void)
 			      "1\"],[\"tags\",\"x.y\\n\"],[]]"))));
 
 	CHECK(strstr(text, "\"actions\":[\"delete\",\"create\"],\"because\":[\"a\",\"block[0].in_ner-1\",\"tags[\\\"x."
-			   "y\\\\n\\\"]\",\"\"],"
-			   "\"reason\":\"replace_because_cannot_update\",\"type\":\"t\",\"provider\":\"p\"}") != NULL);
-	CHECK(strstr(text, "\"counts\":{\"create\":0,\"update\":0,\"delete\":0,\"replace\":1,\"forget\":0,\"read\":0,"
-			   "\"no_op\":0}}\n") != NULL);
+			   "y\\\\n\\\"]\"],\"values\":[") != NULL);
+	CHECK(strstr(text, "],\"reason\":\"replace_because_cannot_update\",\"type\":\"t\",\"provider\":\"p\",\"text\":\"") !=
+	      NULL);
+	CHECK(strstr(text, "\"counts\":{\"create\":0,\"update\":0,\"replace\":1,\"delete\":0,\"forget\":0,\"read\":0,"
+			   "\"noop\":0},") != NULL);
 	CHECK(strstr(text, "\"verdict\":\"destructive\",\"errored\":false,") != NULL);
 }
 
@@ -354,15 +375,16 @@ static void test_bounded(void)
 	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_changes\":[", &err);
 	for (unsigned i = 0; i < many; i++)
 		buf_addf(&plan, &err, "%s" ENTRY("t.b[%u]", "", "\"actions\":[\"%s\"]"), i ? "," : "", i,
-			 i % 30 == 29 ? "delete" : "create");
+			 i % 10 == 9 ? "delete" : "create");
 	buf_add_str(&plan, "]}", &err);
 	const char *text = judge_bytes(plan.data, plan.len);
-	for (const char *p = text; (p = strstr(p, "{\"address\":")) != NULL; p++)
+	for (const char *p = text; (p = strstr(p, "\"verdict\":\"destructive\",\"signals\"")) != NULL; p++)
 		shown++;
-	CHECK(shown == LIMIT_FINDINGS &&
-	      strstr(text, "\"total\":3000,\"counts\":{\"create\":2900,\"update\":0,\"delete\":100,") != NULL);
-	CHECK(strstr(text, "\"findings\":[{\"address\":\"t.b[29]\",\"verdict\":\"destructive\"") != NULL);
-	CHECK(strstr(text, "{\"address\":\"t.b[2999]\",\"verdict\":\"destructive\"") != NULL);
+	CHECK(shown == LIMIT_FINDINGS && strstr(text, "\"total\":300,") != NULL &&
+	      strstr(text, "\"counts\":{\"create\":2700,\"update\":0,\"replace\":0,\"delete\":300,") != NULL &&
+	      strstr(text, "\"safe_total\":2700,") != NULL);
+	CHECK(strstr(text, "\"findings\":[{\"address\":\"t.b[9]\",\"verdict\":\"destructive\"") != NULL);
+	CHECK(strstr(text, "{\"address\":\"t.b[1999]\",\"verdict\":\"destructive\"") != NULL);
 	/* Addresses of a megabyte of control characters: cut, told apart by their digests, and the whole still fits a
 	 * call. */
 	buf_reset(&plan);

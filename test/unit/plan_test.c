@@ -22,34 +22,35 @@ static const char *code(void)
 	return last;
 }
 
-static jv some_findings(void)
+static jv some_report(void)
 {
-	return json_append(jv_array(),
-			   json_set_str(json_set_str(jv_object(), "address", "a.b"), "verdict", "destructive"));
+	jv finding = json_set_str(json_set_str(jv_object(), "address", "a.b"), "verdict", "destructive");
+
+	return json_set(jv_object(), "findings", json_append(jv_array(), finding));
 }
 
 static jv some_seal(const char *expires_at)
 {
 	char digest[DIGEST_HEX_SIZE];
-	auto_jv findings = some_findings();
+	auto_jv report = some_report();
 	jv seal = json_set_str(json_set_str(jv_object(), "principal", "agent"), "verdict", "destructive");
 
 	digest_sha256_hex(plan_bytes, strlen(plan_bytes), digest);
 	seal = json_set_str(seal, "plan_sha256", digest);
 	digest_sha256_hex(tree_bytes, strlen(tree_bytes), digest);
 	seal = json_set_str(seal, "tree_sha256", digest);
-	json_digest(findings, digest, &err);
+	json_digest(report, digest, &err);
 	seal = json_set_str(seal, "findings_sha256", digest);
 	return json_set_str(seal, "expires_at", expires_at);
 }
 
 static int keep(const struct state *state, const struct secret *key, jv seal, char id[STATE_ID_SIZE], char sha256[65])
 {
-	auto_jv findings = some_findings();
+	auto_jv report = some_report();
 	auto_fd plan = io_sealed_memfd("p", plan_bytes, strlen(plan_bytes), &err);
 	auto_fd tree = io_sealed_memfd("t", tree_bytes, strlen(tree_bytes), &err);
 
-	return plan_keep(state, key, seal, plan, tree, findings, id, sha256, &err);
+	return plan_keep(state, key, seal, plan, tree, report, id, sha256, &err);
 }
 
 /* The plan's file NAME below the state directory. */
@@ -74,7 +75,7 @@ static void flip(const struct state *state, const char *id, const char *name, of
 static void test_round_trip(const struct state *state, const struct secret *key)
 {
 	char id[STATE_ID_SIZE], sha256[65], again[65], read_back[65] = "";
-	auto_jv seal = some_seal(NULL), found = jv_invalid(), findings = jv_invalid(), expected = some_findings();
+	auto_jv seal = some_seal(NULL), found = jv_invalid(), report = jv_invalid(), expected = some_report();
 	auto_fd plan = -1, tree = -1;
 	int64_t created, expires;
 	uint64_t size = 0;
@@ -94,7 +95,7 @@ static void test_round_trip(const struct state *state, const struct secret *key)
 	CHECK(read(plan, read_back, sizeof read_back) == (ssize_t)strlen(plan_bytes) &&
 	      memcmp(read_back, plan_bytes, strlen(plan_bytes)) == 0);
 	CHECK(plan_open_tree(state, found, &tree, &size, &err) == 0 && size == strlen(tree_bytes));
-	CHECK(plan_findings(state, found, &findings, &err) == 0 && json_same(findings, expected));
+	CHECK(plan_open_report(state, found, &report, &err) == 0 && json_same(report, expected));
 	for (const char *const *name = (const char *const[]){"plan.bin", "tree", "findings.json", "seal.json", NULL};
 	     *name != NULL; name++) {
 		auto_fd fd = open_in(state, id, *name, O_RDONLY);
@@ -104,6 +105,34 @@ static void test_round_trip(const struct state *state, const struct secret *key)
 	jv_free(take_jv(&found));
 	CHECK(plan_find(state, key, id, &found, again, &err) < 0);
 	CHECK_STR(code(), "plan_unknown");
+}
+
+/* A run takes it: nobody finds it then, and a second run gets nothing. What was not begun can be used again. */
+static void test_taken(const struct state *state, const struct secret *key)
+{
+	static const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	char id[STATE_ID_SIZE], sha256[65], path[128];
+	auto_jv seal = some_seal(NULL), found = jv_invalid(), again = jv_invalid();
+
+	CHECK(keep(state, key, seal, id, sha256) == 0 && plan_take(state, id, &err) == 0);
+	CHECK(plan_take(state, id, &err) < 0 && err.class == SBX_DENIED);
+	CHECK_STR(code(), "plan_unknown");
+	CHECK(plan_find(state, key, id, &found, sha256, &err) < 0);
+	CHECK_STR(code(), "plan_unknown");
+	CHECK(plan_put_back(state, id, &err) == 0 && plan_find(state, key, id, &again, sha256, &err) == 0);
+	CHECK(plan_put_back(state, id, &err) < 0);
+	sbx_error_clear(&err);
+	CHECK(plan_take(state, id, &err) == 0 && plan_drop(state, id, &err) == 0);
+	CHECK(plan_put_back(state, id, &err) < 0);
+	sbx_error_clear(&err);
+	CHECK(plan_take(state, "../plans", &err) < 0);
+	CHECK_STR(code(), "plan_unknown");
+	/* One whose run died goes by itself, in time. */
+	CHECK(keep(state, key, seal, id, sha256) == 0 && plan_take(state, id, &err) == 0);
+	snprintf(path, sizeof path, "plans/.used-%s", id);
+	CHECK(plan_drop_expired(state, &err) == 0 && faccessat(state->fd, path, F_OK, 0) == 0);
+	CHECK(utimensat(state->fd, path, long_ago, 0) == 0 && plan_drop_expired(state, &err) == 0);
+	CHECK(faccessat(state->fd, path, F_OK, 0) < 0);
 }
 
 static void test_unknown(const struct state *state, const struct secret *key)
@@ -123,7 +152,7 @@ static void test_unknown(const struct state *state, const struct secret *key)
 static void test_tampered(const struct state *state, const struct secret *key)
 {
 	char id[STATE_ID_SIZE], sha256[65];
-	auto_jv seal = some_seal(NULL), found = jv_invalid(), findings = jv_invalid();
+	auto_jv seal = some_seal(NULL), found = jv_invalid(), report = jv_invalid();
 	int fd = -1;
 	uint64_t size;
 	struct stat st;
@@ -156,7 +185,7 @@ static void test_tampered(const struct state *state, const struct secret *key)
 	CHECK(plan_open_tree(state, found, &fd, &size, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
 	flip(state, id, "findings.json", 5);
-	CHECK(plan_findings(state, found, &findings, &err) < 0);
+	CHECK(plan_open_report(state, found, &report, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
 	flip(state, id, "plan.bin", 3);
 	CHECK(plan_open_file(state, found, &fd, &err) == 0);
@@ -253,6 +282,7 @@ int main(void)
 	if (mkdtemp(place) == NULL || state_open(place, &state, &err) < 0 || state_seal_key(&state, &key, &err) < 0)
 		return 1;
 	test_round_trip(&state, &key);
+	test_taken(&state, &key);
 	test_unknown(&state, &key);
 	test_tampered(&state, &key);
 	test_moved(&state, &key);

@@ -98,6 +98,10 @@ static const struct {
 	 "., access: write}}\n",
 	 "may not both analyse and change"},
 	{TOOL ECHO "params: {p: {type: plan}}\nworkspace: {state: {access: write}}\n", NULL},
+	{"name: t\ndescription: d\ntier: medium\n" ECHO "params: {p: {type: plan}}\nworkspace: {state: {access: write}}\n",
+	 NULL},
+	{"name: t\ndescription: d\ntier: medium\n" ECHO "workspace: {state: {path: ., access: write}}\n",
+	 "must be high or apply a sealed plan"},
 	{TOOL ECHO "params: {p: {type: plan}}\nworkspace: {cwd: .}\n", "the plan says where it runs"},
 	{TOOL ECHO "credentials: [{scope: plain, as: token, env: TOKEN_FILE}]\n", NULL},
 	{TOOL ECHO "credentials: [{scope: nosuch, as: token, env: TOKEN_FILE}]\n", "no such scope"},
@@ -267,11 +271,12 @@ static int one_directory(void *context, const char *workspace, const char *tree,
 	return strcmp(path, "envs/staging") == 0 || strcmp(path, "agent/scratch") == 0 || strcmp(path, ".") == 0;
 }
 
-/* Plans 1…1 (safe, of alice, for the target dev), 2…2 (destructive). */
+/* Plans of alice: 1…1 (safe), 2…2 (destructive), 3…3 (destroys three objects that hold data), 4…4 (its seal does not say
+ * whether it does). */
 static int some_plan(void *context, const char *id, jv *seal, char sha256[65], struct sbx_error *e)
 {
 	(void)context;
-	if (*id != '1' && *id != '2')
+	if (*id < '1' || *id > '4')
 		return sbx_fail(e, SBX_DENIED, "plan_unknown", "there is no such plan");
 	memset(sha256, *id, 64);
 	sha256[64] = '\0';
@@ -279,6 +284,8 @@ static int some_plan(void *context, const char *id, jv *seal, char sha256[65], s
 	at = json_set_str(json_set_str(at, "cwd", "envs/staging"), "state_path", "envs/staging");
 	*seal = json_set_str(jv_object(), "principal", "alice");
 	*seal = json_set_str(*seal, "verdict", *id == '1' ? "safe" : "destructive");
+	if (*id != '4')
+		*seal = json_set_int(*seal, "data_destroyed", *id == '3' ? 3 : 0);
 	*seal = json_set_str(*seal, "created_at", "2026-01-01T00:00:00Z");
 	*seal = json_set(*seal, "workspace_at", at);
 	return 0;
@@ -389,7 +396,7 @@ static const struct {
 	{"{type: target}", "\"dev\"", 1},
 	{"{type: target}", "\"prod\"", 0},
 	{"{type: plan}", "\"11111111111111111111111111111111\"", 1},
-	{"{type: plan}", "\"33333333333333333333333333333333\"", 0},
+	{"{type: plan}", "\"99999999999999999999999999999999\"", 0},
 	{"{type: plan}", "\"1111\"", 0},
 	{"{type: plan}", "\"/proc/self/fd/3\"", 0},
 };
@@ -467,7 +474,11 @@ static void test_plans(void)
 	static const char low[] = TOOL PLAN, medium[] = "name: t\ndescription: d\ntier: medium\n" PLAN;
 	static const char high[] = "name: t\ndescription: d\ntier: high\n" PLAN;
 	static const char safe[] = "{\"p\":\"11111111111111111111111111111111\"}",
-			  bad[] = "{\"p\":\"22222222222222222222222222222222\"}";
+			  bad[] = "{\"p\":\"22222222222222222222222222222222\"}",
+			  data[] = "{\"p\":\"33333333333333333333333333333333\"}",
+			  old[] = "{\"p\":\"44444444444444444444444444444444\"}";
+	static const char watched[] = "name: t\ndescription: d\ntier: medium\n" PLAN
+				      "when: [{name: lossy, if: .plan.data_destroyed > 2, deny: too much}]\n";
 	auto_jv one = json_set_str(jv_object(), "", "/w");
 
 	CHECK(has(decided(low, bad), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
@@ -476,6 +487,13 @@ static void test_plans(void)
 	CHECK(has(decided(medium, bad), "\"tier\":\"high\",\"tier_from\":[\"plan\"]"));
 	CHECK(has(decided(medium, bad), "\"effect\":\"approve\""));
 	CHECK(has(decided(high, bad), "\"tier\":\"high\",\"tier_from\":[\"tool\",\"plan\"]"));
+	CHECK(has(decided(medium, data), "\"tier\":\"critical\",\"tier_from\":[\"plan_data\"]"));
+	CHECK(has(decided(medium, data), "\"approval\":{\"threshold\":3,\"ttl_s\":600}"));
+	CHECK(has(decided(high, data), "\"tier\":\"critical\",\"tier_from\":[\"plan_data\"]"));
+	CHECK(has(decided(low, data), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
+	CHECK_STR(decided(medium, old), "plan_seal_invalid");
+	CHECK_STR(decided(watched, data), "denied");
+	CHECK(has(decided(watched, bad), "\"tier\":\"high\""));
 	CHECK(has(decided(high, safe), "\"approval\":{\"threshold\":1,\"ttl_s\":1800}"));
 	CHECK(has(decided(high, safe),
 		  "\"workspace\":{\"cwd\":\"envs/staging\",\"name\":\"\",\"state\":{\"access\":\"write\","

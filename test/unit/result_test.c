@@ -146,7 +146,7 @@ static void findings_are_counted_and_capped(void)
 	int64_t total;
 
 	for (int i = 0; i < 300; i++)
-		findings = json_append(take_jv(&findings), finding(i < 250 ? "destructive" : "safe", 20, 'a'));
+		findings = json_append(take_jv(&findings), finding(i < 250 ? "destructive" : "review", 20, 'a'));
 	result = result_set_findings(jv_object(), findings, 0);
 	auto_jv kept = json_array(result, "findings"), last = json_at(kept, LIMIT_FINDINGS - 1);
 	CHECK(json_length(kept) == LIMIT_FINDINGS);
@@ -181,6 +181,53 @@ static void a_finding_goes_behind_its_equals(void)
 	CHECK(strcmp(order, "drqs") == 0);
 }
 
+/* What is too large keeps what it is, without attribute paths. */
+static void a_large_finding_keeps_its_essence(void)
+{
+	jv one = json_set_str(finding("destructive", 20, 'a'), "text", "words"), paths = jv_array(), values = jv_array();
+	char path[600];
+
+	memset(path, 'p', sizeof path - 1);
+	path[sizeof path - 1] = '\0';
+	for (int i = 0; i < 8; i++) {
+		paths = json_append(paths, jv_string(path));
+		values = json_append(values, json_set_str(json_set_str(jv_object(), "path", path), "before", path));
+	}
+	one = json_set(one, "signals", json_append(jv_array(), jv_string("replace")));
+	one = json_set(one, "actions", json_append(json_append(jv_array(), jv_string("delete")), jv_string("create")));
+	one = json_set_bool(json_set(json_set(one, "because", paths), "values", values), "holds_data", 1);
+	auto_jv findings = json_append(jv_array(), one), result = result_set_findings(jv_object(), findings, 1);
+	auto_jv kept = json_array(result, "findings"), first = json_at(kept, 0), signals = json_array(first, "signals"),
+		actions = json_array(first, "actions"), signal = json_at(signals, 0);
+	CHECK(!json_has(first, "because") && !json_has(first, "values"));
+	CHECK_STR(json_text(signal), "replace");
+	CHECK_STR(json_str(first, "text"), "words");
+	CHECK(json_length(actions) == 2 && json_bool(first, "holds_data") == 1);
+}
+
+static void what_was_said_of_the_plan(void)
+{
+	auto_jv none = result_set_plan(jv_object(), jv_invalid()), answer = jv_object(), list = jv_array();
+	int64_t number;
+
+	CHECK(json_length(none) == 0);
+	for (int i = 0; i < 60; i++) {
+		jv change = json_set_str(jv_object(), "address", "a.b");
+		list = json_append(take_jv(&list), json_set(change, "actions", json_append(jv_array(), jv_string("create"))));
+	}
+	answer = json_set(take_jv(&answer), "safe", jv_copy(list));
+	answer = json_set_int(json_set_int(take_jv(&answer), "safe_total", 70), "data_destroyed", 2);
+	answer = json_set(take_jv(&answer), "counts", json_set_int(json_set_int(jv_object(), "create", 70), "odd", 1));
+	answer = json_set(take_jv(&answer), "digest", json_set_str(json_set_str(jv_object(), "artefact", "aa"), "effect", "ee"));
+	auto_jv result = result_set_plan(jv_object(), answer), safe = json_array(result, "safe"),
+		counts = json_object(result, "counts"), digest = json_object(result, "digest");
+	CHECK(json_length(safe) == 50 && json_int(result, "safe_total", &number) == 0 && number == 70);
+	CHECK(json_int(result, "data_destroyed", &number) == 0 && number == 2);
+	CHECK(json_int(counts, "create", &number) == 0 && number == 70 && !json_has(counts, "odd"));
+	CHECK_STR(json_str(digest, "effect"), "ee");
+	CHECK_STR(json_str(digest, "artefact"), "aa");
+}
+
 static jv nasty(int depth)
 {
 	jv value = jv_object();
@@ -200,15 +247,18 @@ static jv nasty(int depth)
 static void the_worst_result_still_fits(void)
 {
 	char *text = malloc(big);
-	auto_jv findings = jv_array(), evidence = nasty(1), inner = jv_object(), call = jv_invalid();
+	auto_jv findings = jv_array(), evidence = nasty(1), inner = jv_object(), call = jv_invalid(), answer = jv_object();
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	memset(text, 1, big);
 	for (int i = 0; i < 300; i++) {
 		jv one = finding("destructive", 5000, 1);
 		one = json_set(one, "because", jv_array());
+		one = json_set(one, "signals", jv_copy(evidence));
 		findings = json_append(take_jv(&findings), json_set(one, "more", nasty(1)));
 	}
+	answer = json_set(json_set(take_jv(&answer), "safe", jv_copy(findings)), "counts", nasty(1));
+	answer = json_set(take_jv(&answer), "digest", nasty(1));
 	/* As large as a call may come in. */
 	size_t fill = LIMIT_CALL - RESULT_ROOM - 200;
 	char *params = malloc(fill + 1);
@@ -227,8 +277,9 @@ static void the_worst_result_still_fits(void)
 				       .err_dropped = UINT64_MAX};
 	CHECK(result_set_output(&result, &output, &err) == 0);
 	result = result_set_findings(result, findings, 0);
+	result = result_set_plan(result, answer);
 	result = result_set_isolation(result, evidence);
-	CHECK(written(result) <= ((size_t)64 + 16 + 256 + 16 + 4) << 10);
+	CHECK(written(result) <= ((size_t)64 + 16 + 256 + 16 + 16 + 4) << 10);
 	call = json_set(take_jv(&call), "result", result);
 	CHECK(written(call) <= LIMIT_CALL - ((size_t)64 << 10));
 	free(params);
@@ -260,6 +311,8 @@ int main(void)
 	findings_are_counted_and_capped();
 	long_strings_of_findings_are_cut_with_a_digest();
 	a_finding_goes_behind_its_equals();
+	a_large_finding_keeps_its_essence();
+	what_was_said_of_the_plan();
 	the_worst_result_still_fits();
 	a_call_without_room_is_refused();
 	return unit_done();

@@ -200,20 +200,22 @@ static void test_subject(void)
 	CHECK_STR(err.code, "subject_mismatch");
 }
 
-static int keep_plan(const char *findings_text, char named[400])
+/* A kept plan about which sbx-plan said REPORT. */
+static int keep_plan(const char *report_text, char named[400])
 {
 	struct sbx_error err = SBX_ERROR_INIT;
-	auto_jv findings = parse(findings_text);
+	auto_jv report = parse(report_text);
 	char id[STATE_ID_SIZE], seal_sha256[65], content[65], found[65];
 	auto_fd content_fd = io_sealed_memfd("x", "plan", 4, &err);
 
 	digest_sha256_hex("plan", 4, content);
-	json_digest(findings, found, &err);
+	json_digest(report, found, &err);
 	jv seal = json_set_str(json_set_str(jv_object(), "plan_sha256", content), "tree_sha256", content);
-	seal = json_set_int(json_set_str(seal, "findings_sha256", found), "findings", json_length(findings) + 2);
+	seal = json_set_str(seal, "findings_sha256", found);
+	seal = json_set(seal, "digest", parse("{\"artefact\":\"aa\",\"effect\":\"ee\"}"));
 	seal = json_set(seal, "state", parse("{\"lineage\":\"l-1\",\"serial\":4}"));
 	auto_jv whole = json_set(seal, "terraform", parse("{\"program\":\"terraform\",\"version\":\"1.9.0\"}"));
-	if (plan_keep(&state, &key, whole, content_fd, content_fd, findings, id, seal_sha256, &err) < 0) {
+	if (plan_keep(&state, &key, whole, content_fd, content_fd, report, id, seal_sha256, &err) < 0) {
 		printf("# %s: %s\n", err.code, err.message);
 		return -1;
 	}
@@ -221,39 +223,55 @@ static int keep_plan(const char *findings_text, char named[400])
 	return 0;
 }
 
+static const char plan_report[] =
+	"{\"counts\":{\"create\":30,\"update\":2,\"replace\":1,\"delete\":1,\"forget\":0,\"read\":0,\"noop\":5},"
+	"\"data_destroyed\":2,\"findings_total\":6,\"safe_total\":31,"
+	"\"safe\":[{\"address\":\"c\\nDESTROY\",\"actions\":[\"create\"]},"
+	"{\"address\":\"u\",\"actions\":[\"update\"]}],"
+	"\"findings\":[{\"address\":\"terraform_data.web\",\"verdict\":\"destructive\",\"signals\":[\"replace\"],"
+	"\"actions\":[\"delete\",\"create\"],\"because\":[\"triggers_replace\",\"x\"],"
+	"\"values\":[{\"path\":\"triggers_replace\",\"before\":\"[\\\"web:1.0\\\"]\",\"after\":\"(sensitive)\"},"
+	"{\"path\":\"x\",\"after\":\"\\\"a\\\\n  DESTROY b\\\"\"}]},"
+	"{\"address\":\"a[\\\"\\nk\\\"]\",\"verdict\":\"destructive\","
+	"\"signals\":[\"delete\",\"delete_because_no_module\"],"
+	"\"actions\":[\"delete\"],\"holds_data\":true,"
+	"\"reason\":\"delete_because_no_module\",\"deposed\":\"ab12\"},"
+	"{\"address\":\"m\",\"verdict\":\"review\",\"signals\":[\"odd_one\"],\"actions\":[\"forget\","
+	"\"create\"],\"text\":\"The change does\\nsomething.\"},"
+	"{\"address\":\"terraform.tfstate\",\"verdict\":\"review\",\"signals\":[\"state_changed\"]}]}";
+
 static void test_plan(void)
 {
 	auto_buf out = BUF_INIT(LIMIT_REVIEW_TEXT);
 	char named[400];
 
-	CHECK(keep_plan("[{\"address\":\"terraform_data.web\",\"verdict\":\"destructive\",\"code\":\"replace\","
-			"\"actions\":[\"delete\",\"create\"],"
-			"\"because\":[\"triggers_replace\"]},"
-			"{\"address\":\"a[\\\"\\nk\\\"]\",\"verdict\":\"destructive\",\"code\":\"delete\",\"actions\":["
-			"\"delete\"],"
-			"\"reason\":\"delete_because_no_resource_config\",\"deposed\":\"ab12\"},"
-			"{\"address\":\"c\",\"verdict\":\"safe\",\"code\":\"create\",\"actions\":[\"create\"]},"
-			"{\"address\":\"u\",\"verdict\":\"safe\",\"code\":\"update\",\"actions\":[\"update\"],"
-			"\"because\":[\"x\",\"y[0]\"]},"
-			"{\"address\":\"m\",\"verdict\":\"review\",\"code\":\"odd_one\",\"actions\":[\"forget\","
-			"\"create\"]}]",
-			named) == 0);
+	CHECK(keep_plan(plan_report, named) == 0);
 	auto_jv call = make_call("{\"plan\":\"x\"}", named);
 	const char *text = text_of(call, REVIEW_SEPARATE, &out);
 	CHECK(is_well_formed(text));
-	CHECK(has(text, "  REPLACE \"terraform_data.web\" because \"triggers_replace\" changes: the present object is "
-			"destroyed and another one is made\n"));
-	CHECK(has(text, "  DESTROY \"a[\\\"\\x0ak\\\"]\" (deposed object \"ab12\") because "
-			"\"delete_because_no_resource_config\": the object is destroyed\n"));
-	CHECK(has(text, "  CREATE \"c\": a new object is made\n"));
-	CHECK(has(text, "  UPDATE \"u\" because \"x\", \"y[0]\" change: the object is changed in place\n"));
-	CHECK(has(text, "  UNUSUAL \"m\": not understood, code \"odd_one\"; actions json "
-			"\"[\\\"forget\\\",\\\"create\\\"]\"\n"));
-	CHECK(has(text, "The plan's changes: 7\n"));
-	CHECK(has(text, "  changes that do not stand above: 2\n"));
+	CHECK(has(text, "  against state lineage \"l-1\" serial 4\n"
+			"Data is lost: 2 objects that hold data are destroyed\n"
+			"The plan's changes: 30 created, 2 updated, 1 replaced, 1 destroyed\n"
+			"Findings: 6\n"
+			"  REPLACE \"terraform_data.web\" because \"triggers_replace\" (json \"[\\\"web:1.0\\\"]\" -> "
+			"(sensitive)), \"x\" (none -> \"a\\x0a  DESTROY b\") change: the present object is destroyed and "
+			"another one is made [destructive]\n"
+			"  DESTROY \"a[\\\"\\x0ak\\\"]\" (deposed object \"ab12\") because its module is not in the "
+			"configuration any more: the object is destroyed; the data in it is lost [destructive]\n"
+			"  FORGET \"m\": the present object stays and is no longer managed; another one is made; signal "
+			"\"odd_one\" [review]\n"
+			"    in words: \"The change does\\x0asomething.\"\n"
+			"  STATE \"terraform.tfstate\": a step changed the state that it was given for reading; the change "
+			"was thrown away [review]\n"
+			"Changes without a finding: 31\n"
+			"  CREATE \"c\\x0aDESTROY\"\n"
+			"  UPDATE \"u\"\n"
+			"  and 29 more\n"
+			"\nNot inspected\n"
+			"  findings that do not stand above: 2\n"));
 	CHECK(has(text, " with \"terraform\" version \"1.9.0\"\n"));
-	CHECK(has(text, "  against state lineage \"l-1\" serial 4\n"));
 	CHECK(has(text, "  plan seal \""));
+	CHECK(has(text, "  effect    \"ee\"\n"));
 
 	/* Another plan under the decision's name is refused. */
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -271,6 +289,27 @@ static void test_plan(void)
 	CHECK_STR(err.code, "plan_unknown");
 }
 
+/* A plan that destroys nothing says so, and names a screen of what it makes. */
+static void test_safe_plan(void)
+{
+	auto_buf report = BUF_INIT(LIMIT_CALL), out = BUF_INIT(LIMIT_REVIEW_TEXT);
+	struct sbx_error err = SBX_ERROR_INIT;
+	char named[400];
+
+	buf_add_str(&report, "{\"counts\":{\"create\":50},\"data_destroyed\":0,\"findings\":[],\"findings_total\":0,"
+			     "\"safe_total\":50,\"safe\":[", &err);
+	for (int i = 0; i < 50; i++)
+		buf_addf(&report, &err, "%s{\"address\":\"a[%d]\",\"actions\":[\"create\"]}", i > 0 ? "," : "", i);
+	buf_add_str(&report, "]}", &err);
+	CHECK(keep_plan(buf_str(&report), named) == 0);
+	auto_jv call = make_call("{\"plan\":\"x\"}", named);
+	const char *text = text_of(call, REVIEW_SEPARATE, &out);
+	CHECK(is_well_formed(text));
+	CHECK(has(text, "\nThe plan's changes: 50 created\nFindings: 0\nChanges without a finding: 50\n  CREATE \"a[0]\"\n"));
+	CHECK(has(text, "  CREATE \"a[19]\"\n  and 30 more\n\nNot inspected\n  values that no rule asks for"));
+	CHECK(strstr(text, "Data is lost") == NULL);
+}
+
 /* What cannot be shown whole cannot be approved. */
 static void test_too_large(void)
 {
@@ -279,17 +318,29 @@ static void test_too_large(void)
 	auto_review review = REVIEW_INIT;
 	char named[400];
 
-	buf_add_str(&list, "[", &err);
+	buf_add_str(&list, "{\"findings\":[", &err);
 	for (int i = 0; i < 3000; i++)
-		buf_addf(&list, &err, "%s{\"address\":\"%0100d\",\"code\":\"delete\",\"verdict\":\"destructive\"}",
+		buf_addf(&list, &err, "%s{\"address\":\"%0100d\",\"signals\":[\"delete\"],\"verdict\":\"destructive\"}",
 			 i > 0 ? "," : "", i);
-	buf_add_str(&list, "]", &err);
+	buf_add_str(&list, "]}", &err);
 	CHECK(keep_plan(buf_str(&list), named) == 0);
 	auto_jv call = make_call("{\"plan\":\"x\"}", named);
 	CHECK(review_load(&state, &key, call, REVIEW_SEPARATE, &review, &err) == 0);
 	CHECK(review_text(&review, &terms, &out, &err) == -1 && out.len == 0);
 	CHECK_STR(err.code, "review_too_large");
 	CHECK(err.class == SBX_DENIED);
+}
+
+static void test_no_report(void)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_review review = REVIEW_INIT;
+	char named[400];
+
+	CHECK(keep_plan("[]", named) == 0);
+	auto_jv call = make_call("{\"plan\":\"x\"}", named);
+	CHECK(review_load(&state, &key, call, REVIEW_SEPARATE, &review, &err) == -1);
+	CHECK_STR(err.code, "plan_seal_invalid");
 }
 
 int main(void)
@@ -306,7 +357,9 @@ int main(void)
 	test_hostile_params();
 	test_subject();
 	test_plan();
+	test_safe_plan();
 	test_too_large();
+	test_no_report();
 	secret_clear(&key);
 	state_close(&state);
 	io_remove_tree(AT_FDCWD, dir, &err);

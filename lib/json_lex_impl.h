@@ -1,0 +1,132 @@
+/* What the parts of the lexer share: json_lex.c (the most common forms of tokens, and the
+ * interface), json_lex_slow.c (all forms), json_lex_text.c (strings), json_lex_number.c (numbers
+ * and words), json_lex_block.c (blocks and places). */
+#ifndef SBX_JSON_LEX_IMPL_H
+#define SBX_JSON_LEX_IMPL_H
+
+#include <endian.h>
+#include <string.h>
+
+#include "buf.h"
+#include "json_keys.h"
+#include "json_lex.h"
+
+enum {
+	JSON_NONE = -1,	  /* behind the last byte */
+	JSON_FAILED = -2, /* ERR says why */
+};
+
+/* What may come next. */
+enum json_expect {
+	EXPECT_VALUE,
+	EXPECT_VALUE_OR_CLOSE, /* right behind [ */
+	EXPECT_KEY_OR_CLOSE,   /* right behind { */
+	EXPECT_KEY,	       /* behind a comma in an object */
+	EXPECT_COMMA_OR_CLOSE,
+	EXPECT_NOTHING, /* the one value is complete */
+};
+
+enum json_state {
+	JSON_READING,
+	JSON_OVERSIZE, /* memory of more bytes than may be */
+	JSON_STOPPED,  /* it was refused */
+};
+
+struct json_level {
+	char kind; /* '{' or '[' */
+	size_t first_key;
+	uint64_t serial;
+};
+
+/* Where a byte stands. Lines are not counted byte by byte but when somebody asks, from the last
+ * place on that was asked for: every byte is looked at once for it. */
+struct json_place {
+	const unsigned char *at; /* NULL: not in the block at hand */
+	unsigned line, column;
+};
+
+struct json_lex {
+	const unsigned char *p, *end; /* what is left of the block at hand */
+	enum json_expect expect;
+	enum json_state state;
+	const char *text; /* of the last token: in the block at hand, or in BUFFER */
+	size_t len;
+	struct json_level *levels; /* owned */
+	unsigned depth, levels_cap;
+	uint64_t objects; /* opened so far: the serial of the next one */
+	struct json_keys keys;
+	struct buf buffer;
+	struct json_place counted;
+	struct json_place token; /* line and column are valid when AT is NULL */
+	unsigned char *block;	 /* owned; NULL: memory of the caller, which is not written to */
+	int fd;
+	uint64_t taken; /* bytes of this block and all before it */
+	struct json_lex_limits limits;
+	void (*tee)(void *context, const void *bytes, size_t len);
+	void *tee_context;
+};
+
+/* The block at hand is read: get the next one. 1, 0 at the end, -1. */
+int json_lex_fill(struct json_lex *lex, struct sbx_error *err);
+
+/* Refuse as too large for the limit of the whole; or with CODE and "WHAT at LINE:COLUMN" of the
+ * next byte; -1. */
+int json_lex_too_large(const struct json_lex *lex, struct sbx_error *err);
+int json_lex_bad(struct json_lex *lex, const char *code, const char *what, struct sbx_error *err);
+
+/* The next token, wherever its bytes stand. */
+int json_lex_slow(struct json_lex *lex, enum json_token *token, struct sbx_error *err);
+
+/* Behind the opening quote, or before the first byte, of the value named: read it into the buffer.
+ * Strings and numbers are lex->text afterwards. */
+int json_lex_string(struct json_lex *lex, struct sbx_error *err);
+int json_lex_number(struct json_lex *lex, struct sbx_error *err);
+int json_lex_word(struct json_lex *lex, const char *word, struct sbx_error *err);
+
+#define JSON_STEP 16
+#define JSON_EACH(n) (UINT64_MAX / 255 * (n)) /* in each byte */
+
+/* The top bit of the first of eight bytes that is a quote, a backslash, a control character or
+ * above ASCII, and maybe of bytes behind it: a subtraction sets it in the first byte that is below
+ * what is subtracted. */
+static inline uint64_t json_lex_special(const unsigned char *p)
+{
+	uint64_t bytes;
+
+	memcpy(&bytes, p, sizeof bytes);
+	bytes = le64toh(bytes);
+	uint64_t quote = bytes ^ JSON_EACH('"'), backslash = bytes ^ JSON_EACH('\\');
+	return ((quote - JSON_EACH(1)) | (backslash - JSON_EACH(1)) | (bytes - JSON_EACH(' ')) |
+		bytes) &
+	       JSON_EACH(0x80);
+}
+
+/* How many of the JSON_STEP bytes at P are before the first special one. Two words at a time,
+ * because most strings end within them and a branch that depends on their length costs more. */
+static inline unsigned json_lex_plain(const unsigned char *p)
+{
+	uint64_t first = json_lex_special(p), second = json_lex_special(p + 8);
+	uint64_t found = first != 0 ? first : second;
+	unsigned before = first != 0 ? 0 : 8;
+
+	return found == 0 ? JSON_STEP : before + (unsigned)__builtin_ctzll(found) / 8;
+}
+
+/* The next byte without taking it: a value, JSON_NONE or JSON_FAILED. */
+static inline int json_lex_peek(struct json_lex *lex, struct sbx_error *err)
+{
+	if (lex->p == lex->end) {
+		int there = json_lex_fill(lex, err);
+		if (there <= 0)
+			return there < 0 ? JSON_FAILED : JSON_NONE;
+	}
+	return *lex->p;
+}
+
+/* The value that was expected is complete. */
+static inline void json_lex_value_done(struct json_lex *lex)
+{
+	lex->expect = lex->depth == 0 ? EXPECT_NOTHING : EXPECT_COMMA_OR_CLOSE;
+}
+
+#endif

@@ -1,0 +1,181 @@
+/* Building a finding. */
+#include "plan_finding.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "digest.h"
+#include "json_out.h"
+#include "plan_mask.h"
+
+enum {
+	TEXT_MAX = 512, /* bytes of an address, path or reason; the longest real addresses have some 300 */
+	TEXT_CUT = 384, /* what is left of a longer one, before its digest */
+};
+
+void plan_finding_init(struct plan_finding *f)
+{
+	const struct buf text = BUF_INIT(TEXT_MAX);
+
+	*f = (struct plan_finding){.address = text,
+				   .deposed = text,
+				   .type = text,
+				   .provider = text,
+				   .previous_address = text,
+				   .reason = text};
+}
+
+void plan_finding_clear(struct plan_finding *f)
+{
+	buf_clear(&f->address);
+	buf_clear(&f->deposed);
+	buf_clear(&f->type);
+	buf_clear(&f->provider);
+	buf_clear(&f->previous_address);
+	buf_clear(&f->reason);
+	for (unsigned i = 0; i < f->cause_count; i++)
+		buf_clear(&f->causes[i].path);
+	free(f->causes);
+	f->causes = NULL;
+	f->cause_count = 0;
+}
+
+/* A text that is too long is cut and its digest put behind it, so that two of them never look the same. */
+static int set_text(struct buf *out, const char *text, size_t len, struct sbx_error *err)
+{
+	char digest[DIGEST_HEX_SIZE];
+	size_t keep = 0;
+
+	buf_reset(out);
+	if (len <= TEXT_MAX)
+		return buf_add(out, text, len, err);
+	for (size_t step; keep < TEXT_CUT; keep += step) {
+		step = json_out_utf8(text + keep, len - keep, NULL);
+		step += step == 0;
+	}
+	digest_sha256_hex(text, len, digest);
+	if (buf_add(out, text, keep, err) < 0)
+		return -1;
+	return buf_addf(out, err, "\xe2\x80\xa6 (cut, sha256:%s)", digest);
+}
+
+int plan_finding_set(struct plan_finding *f, const char *address, size_t len, const struct plan_change *change,
+		     struct sbx_error *err)
+{
+	if (set_text(&f->address, address, len, err) < 0)
+		return -1;
+	if (change == NULL)
+		return 0;
+	f->actions = change->actions;
+	const struct {
+		struct buf *to;
+		const struct buf *from;
+	} texts[] = {
+		{&f->deposed, &change->deposed},
+		{&f->type, &change->type},
+		{&f->provider, &change->provider},
+		{&f->previous_address, &change->previous_address},
+		{&f->reason, &change->reason},
+	};
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (set_text(texts[i].to, buf_str(texts[i].from), texts[i].from->len, err) < 0)
+			return -1;
+	return 0;
+}
+
+void plan_finding_signal(struct plan_finding *f, enum plan_verdict verdict, const char *word)
+{
+	if (verdict > f->verdict)
+		f->verdict = verdict;
+	for (unsigned i = 0; i < f->signal_count; i++)
+		if (strcmp(f->signals[i], word) == 0)
+			return;
+	if (f->signal_count < PLAN_SIGNALS)
+		snprintf(f->signals[f->signal_count++], PLAN_SIGNAL_SIZE, "%s", word);
+}
+
+void plan_finding_note(struct plan_finding *f, const char *text, int cause)
+{
+	for (unsigned i = 0; i < f->note_count; i++)
+		if (f->notes[i].cause == cause && strncmp(f->notes[i].text, text, PLAN_NOTE_SIZE - 1) == 0)
+			return;
+	if (f->note_count == PLAN_NOTES)
+		return;
+	struct plan_note *note = &f->notes[f->note_count++];
+	snprintf(note->text, sizeof note->text, "%s", text);
+	note->cause = cause;
+}
+
+/* --- causes --- */
+
+static int is_identifier(const char *text, size_t len)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
+			return 0;
+	return len > 0 && !(text[0] >= '0' && text[0] <= '9') && text[0] != '-';
+}
+
+static int put_place(struct buf *path, const struct signal_place *place, struct sbx_error *err)
+{
+	if (place->name == NULL)
+		return buf_addf(path, err, "[%u]", (unsigned)place->index);
+	if (is_identifier(place->name, place->len))
+		return buf_addf(path, err, "%s%.*s", path->len ? "." : "", (int)place->len, place->name);
+	if (buf_add(path, "[", 1, err) < 0 || plan_value_quote(path, place->name, place->len, err) < 0)
+		return -1;
+	return buf_add(path, "]", 1, err);
+}
+
+static const struct plan_node *node_at(const struct plan_tree *tree, const struct signal_place *places, unsigned count)
+{
+	const struct plan_node *node = plan_tree_root(tree);
+
+	for (unsigned i = 0; i < count && node != NULL; i++)
+		node = places[i].name != NULL ? plan_tree_member(tree, node, places[i].name, places[i].len)
+					      : plan_tree_element(tree, node, places[i].index);
+	return node;
+}
+
+static void take_values(struct plan_cause *cause, const struct plan_change *change, const struct signal_place *places,
+			unsigned count)
+{
+	plan_value_take(&cause->before, &change->before, node_at(&change->before, places, count));
+	plan_value_take(&cause->after, &change->after, node_at(&change->after, places, count));
+	if (plan_mask_touches(&change->before_mask, places, count))
+		cause->before.how = PLAN_VALUE_SENSITIVE;
+	if (plan_mask_touches(&change->after_mask, places, count))
+		cause->after.how = PLAN_VALUE_SENSITIVE;
+	if (plan_mask_covers(&change->unknown, places, count))
+		cause->after.how = PLAN_VALUE_UNKNOWN;
+}
+
+int plan_finding_cause(struct plan_finding *f, const struct plan_change *change, const struct signal_place *places,
+		       unsigned count, struct sbx_error *err)
+{
+	auto_buf whole = BUF_INIT((size_t)PLAN_SIGNAL_SIZE << 16), path = BUF_INIT(TEXT_MAX);
+
+	for (unsigned i = 0; i < count; i++)
+		if (put_place(&whole, &places[i], err) < 0)
+			return -2;
+	if (set_text(&path, buf_str(&whole), whole.len, err) < 0)
+		return -2;
+	for (unsigned i = 0; i < f->cause_count; i++)
+		if (f->causes[i].path.len == path.len &&
+		    memcmp(buf_str(&f->causes[i].path), buf_str(&path), path.len) == 0)
+			return (int)i;
+	if (f->cause_count == PLAN_CAUSES)
+		return -1;
+	if (f->causes == NULL && (f->causes = calloc(PLAN_CAUSES, sizeof *f->causes)) == NULL) {
+		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+		return -2;
+	}
+	struct plan_cause *cause = &f->causes[f->cause_count++];
+	cause->path = path;
+	path = (struct buf)BUF_INIT(TEXT_MAX);
+	take_values(cause, change, places, count);
+	return (int)(f->cause_count - 1);
+}
