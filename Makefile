@@ -156,6 +156,8 @@ $(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitiz
 	$(CC) $(SBX_CFLAGS) $(fuzz_flags) $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
 
+$(BUILD)/test/mkplan: test/helpers/mkplan_kinds.h
+
 $(BUILD)/test/member: test/helpers/member.c
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)

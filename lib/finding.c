@@ -30,7 +30,7 @@ static const struct verb {
 	{"provisioner", "PROVISION", "programs of its configuration run", VERB_OF_ACTIONS},
 	{"sensitivity_dropped", "REVEAL", "a value is no longer marked as sensitive",
 	 VERB_OF_ACTIONS},
-	{"drift", "DRIFT", "the object changed outside Terraform", VERB_FIRST},
+	{"drift", "DRIFT", "the object changed, or was deleted, outside Terraform", VERB_FIRST},
 	{"deferred", "DEFERRED", "its change waits for a later plan", VERB_FIRST},
 	{"action_invocation", "ACTION", "an action of a provider runs", VERB_FIRST},
 	{"check_failed", "CHECK", "a check of the configuration failed", VERB_FIRST},
@@ -75,6 +75,7 @@ static const struct meaning {
 static const struct meaning signals[] = {
 	{"unusual_actions", "no such combination of actions is known"},
 	{"unknown_after_apply", "a value that decides is known after apply only"},
+	{"not_readable", "a value that decides cannot be read"},
 	{"network_exposed", "the network can reach more of it"},
 	{"public_access", "it is opened to everyone"},
 	{"iam_widened", "somebody may do more than before"},

@@ -3,6 +3,7 @@
 #include "json_keys.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "io.h"
 
@@ -122,6 +123,14 @@ int json_keys_add_long(struct json_keys *keys, size_t first, uint64_t hash, stru
 
 void json_keys_drop_long(struct json_keys *keys, size_t first)
 {
+	size_t run = keys->count - first;
+
+	/* No other long one is open, as a rule. */
+	if (keys->table_count == run && keys->table_size / 16 <= run) {
+		memset(keys->table, 0, keys->table_size * sizeof *keys->table);
+		keys->table_count = 0;
+		keys->count = first;
+	}
 	while (keys->count > first)
 		forget(keys, keys->hashes[--keys->count]);
 }

@@ -141,8 +141,7 @@ static void sink_say(void *to, const char *text)
 
 static void sink_quote(void *to, const char *bytes, size_t len, size_t max)
 {
-	(void)len; /* a NUL would end it: there is none in a string of a call */
-	words_quote(to, bytes, max);
+	words_quote_bytes(to, bytes, len, max);
 }
 
 static void say_finding(struct words *w, const struct finding_sink *sink, jv finding)
@@ -275,6 +274,9 @@ static void say_end(struct words *w, jv call, jv result)
 	if (state_file != NULL && strcmp(state_file, "kept_beside") == 0)
 		words_say(w, "The state file that the command left was not taken: it is kept beside the state, for a "
 			     "person to look at.\n");
+	if (state_file != NULL && strcmp(state_file, "not_taken") == 0)
+		words_say(w, "The state file that the command left could not be taken back yet: it waits in the call's "
+			     "directory, and the next call that uses this state takes it.\n");
 	if (kind != NULL) {
 		words_say(w, "Isolation: ");
 		words_line(w, kind, name_max);

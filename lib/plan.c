@@ -298,6 +298,8 @@ int plan_take(const struct state *state, const char *id, struct sbx_error *err)
 	if (renameat(plans, id, plans, taken) < 0)
 		return errno == ENOENT ? unknown(err)
 				       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot take the plan");
+	/* Its age counts from now: whoever tidies up must not take it from a run that has just begun. */
+	utimensat(plans, taken, NULL, AT_SYMLINK_NOFOLLOW);
 	if (fsync(plans) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot sync the directory of kept plans");
 	return 0;

@@ -16,7 +16,7 @@
 
 /* Seal and keep. SEAL (borrowed) is an object with what is covered: tool, params, principal, plan_sha256, tree_sha256,
  * lock_sha256, state {workspace, path, lineage, serial, sha256}, terraform {program, sha256, version}, backend,
- * workspace, driver, target, isolation, verdict, data_destroyed, digest {artefact, effect}, findings (count),
+ * workspace, driver, target, isolation, verdict, data_destroyed, changes (count), digest {artefact, effect}, findings (count),
  * findings_sha256, workspace_at {name, tree, cwd, state_path}, and optionally created_at and expires_at (RFC 3339).
  * _keep fills in these two where they are missing (now, and PLAN_TTL_S later) and adds id and installation. PLAN_FD and
  * TREE_FD are read from offset 0; what they hold must have the digests of SEAL, REPORT that of findings_sha256

@@ -11,6 +11,8 @@ struct config_pass {
 	struct plan_scan *s;
 	struct plan_survey *survey;
 	struct buf module; /* "module.a.module.b.", of the module being read */
+	char prefix[32];   /* "aws_", of the type of the resource being read */
+	size_t prefix_len;
 };
 
 /* An expression: an object with "references", or with "constant_value", or neither; or the block or blocks below an
@@ -18,29 +20,93 @@ struct config_pass {
  * something. */
 static int read_expression(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err);
 
+/* Attributes that name an object which this plan makes: what they will be is no choice of the author. */
+static int names_an_object(const char *attribute, size_t len)
+{
+	static const char *const names[] = {"arn",    "id",	"name",	     "email",	 "member",
+					    "bucket", "unique_id", "repository", "self_link"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strlen(names[i]) == len && memcmp(names[i], attribute, len) == 0)
+			return 1;
+	return 0;
+}
+
+/* Whether a reference is to an object of the same provider as a whole, or to what names it: "aws_vpc.a",
+ * "aws_vpc.a[0].id". Anything else (a variable, a local, data, a module, terraform_data) may carry any value. */
+static int is_plain_reference(const struct config_pass *pass, const char *text, size_t len)
+{
+	const char *dot = memchr(text, '.', len), *last;
+
+	if (len <= pass->prefix_len || memcmp(text, pass->prefix, pass->prefix_len) != 0 || dot == NULL)
+		return 0;
+	last = memchr(dot + 1, '.', (size_t)(text + len - dot) - 1);
+	if (last == NULL)
+		return 1;
+	if (memchr(last + 1, '.', (size_t)(text + len - last) - 1) != NULL)
+		return 0;
+	return names_an_object(last + 1, (size_t)(text + len - last) - 1);
+}
+
+/* The references of the argument; [ was read. */
+static int read_references(struct config_pass *pass, uint64_t argument, struct sbx_error *err)
+{
+	struct plan_scan *s = pass->s;
+	int element, plain = 1;
+
+	while ((element = plan_element(s, err)) == 1) {
+		plain &= s->token == JSON_STRING && is_plain_reference(pass, s->text, s->len);
+		if (plan_skip_rest(s, err) < 0)
+			return -1;
+	}
+	if (element < 0 || plan_set_add(&pass->survey->referring, argument, err) < 0)
+		return -1;
+	return plain ? 0 : plan_set_add(&pass->survey->opaque, argument, err);
+}
+
+/* An expression without constant and references: a function such as timestamp(). */
+static int add_function(struct config_pass *pass, uint64_t argument, struct sbx_error *err)
+{
+	if (plan_set_add(&pass->survey->referring, argument, err) < 0)
+		return -1;
+	return plan_set_add(&pass->survey->opaque, argument, err);
+}
+
+/* So many blocks stand in the configuration; an object with more of them has dynamic ones, which do not stand there. */
+static int add_blocks(struct config_pass *pass, uint64_t argument, uint64_t count, struct sbx_error *err)
+{
+	const struct key_seed *seed = pass->s->seed;
+
+	if (plan_set_add(&pass->survey->blocks, plan_survey_blocks(seed, argument, count), err) < 0)
+		return -1;
+	return plan_set_add(&pass->survey->blocks, plan_survey_blocks(seed, argument, PLAN_SOME_BLOCKS), err);
+}
+
 static int read_expression_member(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err)
 {
 	struct plan_scan *s = pass->s;
+	uint64_t argument = plan_survey_argument(s->seed, config, names), below;
 
 	/* A constant is the author's own data, whatever it looks like. */
 	if (plan_is(s, "constant_value"))
 		return plan_skip(s, err);
 	int references = plan_is(s, "references");
-	uint64_t below = plan_hash(s, names);
+	below = plan_hash(s, names);
+	if (plan_set_add(&pass->survey->named, plan_survey_argument(s->seed, config, below), err) < 0)
+		return -1;
 	if (plan_next(s, err) < 0)
 		return -1;
 	if (!references || s->token != JSON_ARRAY_OPEN)
 		return read_expression(pass, config, below, err);
-	if (plan_set_add(&pass->survey->referring, plan_survey_argument(s->seed, config, names), err) < 0 ||
-	    plan_skip_rest(s, err) < 0)
-		return -1;
-	return 1;
+	return read_references(pass, argument, err) < 0 ? -1 : 1;
 }
 
 static int read_expression(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err)
 {
 	struct plan_scan *s = pass->s;
+	uint64_t argument = plan_survey_argument(s->seed, config, names);
 	int array = s->token == JSON_ARRAY_OPEN, refers = 0, more;
+	uint64_t members = 0;
 
 	if (!array && s->token != JSON_OBJECT_OPEN)
 		return 0;
@@ -50,11 +116,18 @@ static int read_expression(struct config_pass *pass, uint64_t config, uint64_t n
 		if (inner < 0)
 			return -1;
 		refers |= inner;
+		members++;
 	}
 	if (more < 0)
 		return -1;
-	if (refers &&
-	    plan_set_add(&pass->survey->above_referring, plan_survey_argument(s->seed, config, names), err) < 0)
+	if (array && add_blocks(pass, argument, members, err) < 0)
+		return -1;
+	if (!array && members == 0 && names != PLAN_HASH_PATH) {
+		refers = 1;
+		if (add_function(pass, argument, err) < 0)
+			return -1;
+	}
+	if (refers && plan_set_add(&pass->survey->above_referring, argument, err) < 0)
 		return -1;
 	return refers;
 }
@@ -74,6 +147,19 @@ static int read_provisioners(struct plan_scan *s, struct sbx_error *err)
 	return element < 0 ? -1 : some;
 }
 
+/* The last token is the address of a resource: its provider's prefix. One that is too long is no prefix of anything. */
+static void take_prefix(struct config_pass *pass)
+{
+	const struct plan_scan *s = pass->s;
+	const char *end = memchr(s->text, '_', s->len);
+	size_t len = end == NULL ? 0 : (size_t)(end - s->text) + 1;
+
+	pass->prefix_len = len == 0 || len > sizeof pass->prefix ? sizeof pass->prefix : len;
+	memset(pass->prefix, 0, sizeof pass->prefix);
+	if (len <= sizeof pass->prefix)
+		memcpy(pass->prefix, s->text, len);
+}
+
 /* The address of a resource within its module, as the hash of its whole address. */
 static int read_address(struct config_pass *pass, uint64_t *config, struct sbx_error *err)
 {
@@ -83,6 +169,7 @@ static int read_address(struct config_pass *pass, uint64_t *config, struct sbx_e
 	if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 ||
 	    buf_add(&pass->module, s->text, s->len, err) < 0)
 		return -1;
+	take_prefix(pass);
 	*config = key_hash(s->seed, PLAN_HASH_CONFIG, buf_str(&pass->module), pass->module.len);
 	pass->module.len = module_len;
 	return plan_set_add(&pass->survey->configured, *config, err);

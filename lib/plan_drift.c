@@ -1,71 +1,58 @@
-/* Drift that is none. */
+/* Drift that is none: both values have the same hash when what holds nothing does not count. */
 #include "plan_drift.h"
 
-#include <string.h>
+#include "key_hash.h"
 
-/* null, false, "", and what holds nothing else. */
-static int is_nothing(const struct plan_tree *tree, const struct plan_node *node)
+static uint64_t hash_value(const struct key_seed *seed, const struct plan_tree *tree, const struct plan_node *node);
+
+/* The members in any order: a sum. */
+static uint64_t hash_object(const struct key_seed *seed, const struct plan_tree *tree, const struct plan_node *node)
 {
-	if (node == NULL)
-		return 1;
-	for (const struct plan_node *n = node, *end = tree->nodes + node->next; n < end; n++)
-		if (n->kind == PLAN_TRUE || n->kind == PLAN_NUMBER || (n->kind == PLAN_STRING && n->len > 0))
-			return 0;
-	return 1;
-}
+	const struct plan_node *child = plan_tree_first(tree, node);
+	uint64_t sum = 0;
 
-static int alike(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
-		 const struct plan_node *y);
-
-static int arrays_alike(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
-			const struct plan_node *y)
-{
-	const struct plan_node *p = plan_tree_first(a, x), *q = plan_tree_first(b, y);
-
-	for (; p != NULL && q != NULL; p = plan_tree_behind(a, x, p), q = plan_tree_behind(b, y, q))
-		if (!alike(a, p, b, q))
-			return 0;
-	return p == NULL && q == NULL;
-}
-
-/* What X has, Y has: the objects are compared in both directions. */
-static int has_all(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
-		   const struct plan_node *y)
-{
-	const struct plan_node *p = plan_tree_first(a, x), *hint = plan_tree_first(b, y);
-
-	for (; p != NULL; p = plan_tree_behind(a, x, p)) {
-		const char *name = plan_tree_name(a, p);
-		const struct plan_node *q = hint;
-		/* The same order, as a rule. */
-		if (q == NULL || q->key_len != p->key_len || memcmp(plan_tree_name(b, q), name, q->key_len) != 0)
-			q = plan_tree_member(b, y, name, p->key_len);
-		if (!alike(a, p, b, q))
-			return 0;
-		hint = q != NULL ? plan_tree_behind(b, y, q) : hint;
+	for (; child != NULL; child = plan_tree_behind(tree, node, child)) {
+		uint64_t value = hash_value(seed, tree, child);
+		if (value != 0)
+			sum += key_hash(seed, value, plan_tree_name(tree, child), child->key_len);
 	}
-	return 1;
+	return sum;
 }
 
-/* Depth is bounded by that of the text. */
-static int alike(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
-		 const struct plan_node *y)
+/* The elements in their order; those that hold nothing have a place all the same, but for the last ones. */
+static uint64_t hash_array(const struct key_seed *seed, const struct plan_tree *tree, const struct plan_node *node)
 {
-	if (is_nothing(a, x) || is_nothing(b, y))
-		return is_nothing(a, x) && is_nothing(b, y);
-	if (x->kind != y->kind)
-		return 0;
-	if (x->kind == PLAN_ARRAY)
-		return arrays_alike(a, x, b, y);
-	if (x->kind == PLAN_OBJECT)
-		return has_all(a, x, b, y) && has_all(b, y, a, x);
-	return plan_tree_equal(a, x, b, y);
+	const struct plan_node *child = plan_tree_first(tree, node);
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; child != NULL; child = plan_tree_behind(tree, node, child), i++) {
+		uint64_t value = hash_value(seed, tree, child);
+		if (value != 0)
+			sum += key_hash(seed, value, (const char *)&i, sizeof i);
+	}
+	return sum;
 }
 
-int plan_drift_says_something(const struct plan_change *c)
+/* 0 for null, false, "" and what holds nothing else. Depth is bounded by that of the text. */
+static uint64_t hash_value(const struct key_seed *seed, const struct plan_tree *tree, const struct plan_node *node)
+{
+	uint64_t inner = 0;
+
+	if (node == NULL || node->kind == PLAN_NULL || node->kind == PLAN_FALSE ||
+	    (node->kind == PLAN_STRING && node->len == 0))
+		return 0;
+	if (node->kind == PLAN_OBJECT || node->kind == PLAN_ARRAY) {
+		inner = node->kind == PLAN_OBJECT ? hash_object(seed, tree, node) : hash_array(seed, tree, node);
+		return inner == 0 ? 0 : key_hash(seed, inner, node->kind == PLAN_OBJECT ? "{" : "[", 1);
+	}
+	return key_hash(seed, node->kind, plan_tree_text(tree, node), node->len);
+}
+
+int plan_drift_says_something(const struct key_seed *seed, const struct plan_change *c)
 {
 	if (c->previous_address.len > 0 || PLAN_HAS(&c->actions, ACTION_DELETE) ||
 	    PLAN_HAS(&c->actions, ACTION_FORGET) || PLAN_HAS(&c->actions, ACTION_CREATE))
 		return 1;
-	return !alike(&c->before, plan_tree_root(&c->before), &c->after, plan_tree_root(&c->after));
+	return hash_value(seed, &c->before, plan_tree_root(&c->before)) !=
+	       hash_value(seed, &c->after, plan_tree_root(&c->after));
 }

@@ -165,6 +165,22 @@ static void add_reason(struct plan_finding *finding, const struct buf *reason)
 		plan_finding_signal(finding, PLAN_SAFE, reason->data);
 }
 
+/* A step of a path: a name, or an index (its digits are followed by the next text, not by an end). */
+static struct signal_place place_of(const struct plan_tree *paths, const struct plan_node *step)
+{
+	const char *text = plan_tree_text(paths, step);
+	uint32_t index = 0;
+
+	if (step->kind == PLAN_STRING)
+		return (struct signal_place){.name = text, .len = step->len};
+	for (uint32_t i = 0; i < step->len; i++) {
+		if (text[i] < '0' || text[i] > '9' || index > UINT32_MAX / 10 - 1)
+			return (struct signal_place){.index = UINT32_MAX};
+		index = index * 10 + (uint32_t)(text[i] - '0');
+	}
+	return (struct signal_place){.index = index};
+}
+
 /* The paths that force a replacement; their kinds were checked when they were read. */
 static int add_replace_paths(struct plan_judge *judge, struct sbx_error *err)
 {
@@ -175,13 +191,8 @@ static int add_replace_paths(struct plan_judge *judge, struct sbx_error *err)
 		struct signal_place places[SIGNAL_PLACES];
 		unsigned count = 0;
 		const struct plan_node *step = plan_tree_first(paths, path);
-		for (; step != NULL && count < SIGNAL_PLACES; step = plan_tree_behind(paths, path, step)) {
-			places[count] = (struct signal_place){.name = plan_tree_text(paths, step), .len = step->len};
-			if (step->kind == PLAN_NUMBER)
-				places[count] = (struct signal_place){
-					.index = (uint32_t)strtoul(plan_tree_text(paths, step), NULL, 10)};
-			count++;
-		}
+		for (; step != NULL && count < SIGNAL_PLACES; step = plan_tree_behind(paths, path, step))
+			places[count++] = place_of(paths, step);
 		/* No step: the object as a whole, which explains nothing. */
 		if (count > 0 && plan_finding_cause(&judge->finding, &judge->change, places, count, err) == -2)
 			return -1;
@@ -208,17 +219,18 @@ static int action_for_rules(const struct plan_change *change, enum signal_action
 	return strcmp(buf_str(&change->mode), "data") != 0;
 }
 
-/* Whose arguments are_argument asks about. */
+/* Whose arguments source_of asks about. */
 struct asked {
 	const struct plan_judge *judge;
 	uint64_t config;
 };
 
-static int is_argument(void *context, const struct signal_place *places, unsigned count)
+static enum signal_source source_of(void *context, const struct signal_place *places, unsigned count)
 {
 	const struct asked *asked = context;
+	const struct plan_judge *judge = asked->judge;
 
-	return plan_mask_is_argument(asked->judge->survey, asked->judge->seed, asked->config, places, count);
+	return plan_mask_source(&judge->change, judge->survey, judge->seed, asked->config, places, count);
 }
 
 static int add_hit(void *context, const struct signal_hit *hit, struct sbx_error *err)
@@ -236,7 +248,7 @@ static int add_hit(void *context, const struct signal_hit *hit, struct sbx_error
 		plan_finding_note(&judge->finding, hit->text, cause);
 		return 0;
 	}
-	plan_finding_signal(&judge->finding, PLAN_REVIEW, "unknown_after_apply");
+	plan_finding_signal(&judge->finding, PLAN_REVIEW, hit->unread ? "not_readable" : "unknown_after_apply");
 	snprintf(may_be, sizeof may_be, "may be %s: %s", hit->signal, hit->doubt);
 	plan_finding_note(&judge->finding, may_be, cause);
 	return 0;
@@ -252,7 +264,7 @@ static int match_rules(struct plan_judge *judge, uint64_t config, struct sbx_err
 		.before = &change->before,
 		.after = &change->after,
 		.unknown = &change->unknown,
-		.is_argument = is_argument,
+		.source = source_of,
 		.context = &asked,
 	};
 

@@ -1,6 +1,8 @@
 /* Walks over masks and values side by side. Depth is bounded by that of the text. */
 #include "plan_mask.h"
 
+#include "plan_beside.h"
+
 int plan_mask_any(const struct plan_tree *mask)
 {
 	for (uint32_t i = 0; i < mask->count; i++)
@@ -47,16 +49,6 @@ int plan_mask_touches(const struct plan_tree *mask, const struct signal_place *p
 	return 0;
 }
 
-/* The member of OBJECT, or element of ARRAY, that CHILD (number INDEX of its parent) is in another tree. */
-static const struct plan_node *like(const struct plan_tree *tree, const struct plan_node *parent,
-				    const struct plan_tree *of, const struct plan_node *child_parent,
-				    const struct plan_node *child, uint32_t index)
-{
-	if (child_parent->kind == PLAN_OBJECT)
-		return plan_tree_member(tree, parent, plan_tree_name(of, child), child->key_len);
-	return plan_tree_element(tree, parent, index);
-}
-
 /* 1 when there is a value at or below NODE that MASK does not hide. */
 static int shows(const struct plan_tree *after, const struct plan_node *node, const struct plan_tree *mask,
 		 const struct plan_node *hidden)
@@ -66,8 +58,9 @@ static int shows(const struct plan_tree *after, const struct plan_node *node, co
 	const struct plan_node *child = plan_tree_first(after, node);
 	if (hidden == NULL || hidden->kind == PLAN_FALSE || child == NULL)
 		return 1;
-	for (uint32_t i = 0; child != NULL; child = plan_tree_behind(after, node, child), i++)
-		if (shows(after, child, mask, like(mask, hidden, after, node, child, i)))
+	struct plan_beside hides = plan_beside_start(mask, hidden);
+	for (; child != NULL; child = plan_tree_behind(after, node, child))
+		if (shows(after, child, mask, plan_beside_child(&hides, after, node, child)))
 			return 1;
 	return 0;
 }
@@ -83,15 +76,17 @@ static int exposed(const struct plan_change *c, struct places at)
 		return 0;
 	if (is_true(at.was))
 		return is_true(at.unknown) || shows(&c->after, at.after, &c->after_mask, at.hidden);
-	const struct plan_node *child = plan_tree_first(&c->before_mask, at.was);
-	for (uint32_t i = 0; child != NULL; child = plan_tree_behind(&c->before_mask, at.was, child), i++) {
+	const struct plan_tree *was = &c->before_mask;
+	const struct plan_node *child = plan_tree_first(was, at.was);
+	struct plan_beside after = plan_beside_start(&c->after, at.after),
+			   unknown = plan_beside_start(&c->unknown, at.unknown),
+			   hides = plan_beside_start(&c->after_mask, at.hidden);
+	for (; child != NULL; child = plan_tree_behind(was, at.was, child)) {
 		const struct places below = {
 			.was = child,
-			.after = like(&c->after, at.after, &c->before_mask, at.was, child, i),
-			.unknown = is_true(at.unknown)
-					   ? at.unknown
-					   : like(&c->unknown, at.unknown, &c->before_mask, at.was, child, i),
-			.hidden = like(&c->after_mask, at.hidden, &c->before_mask, at.was, child, i),
+			.after = plan_beside_child(&after, was, at.was, child),
+			.unknown = is_true(at.unknown) ? at.unknown : plan_beside_child(&unknown, was, at.was, child),
+			.hidden = plan_beside_child(&hides, was, at.was, child),
 		};
 		if (exposed(c, below))
 			return 1;
@@ -120,6 +115,11 @@ static int refers(const struct arguments *a, uint64_t names)
 	return plan_set_has(&a->survey->referring, plan_survey_argument(a->seed, a->config, names));
 }
 
+static int is_named(const struct arguments *a, uint64_t names)
+{
+	return plan_set_has(&a->survey->named, plan_survey_argument(a->seed, a->config, names));
+}
+
 /* What is wholly unknown may be a block with such an argument in it. */
 static int refers_below(const struct arguments *a, uint64_t names)
 {
@@ -137,7 +137,10 @@ static int unknown_argument(const struct arguments *a, const struct plan_tree *u
 		uint64_t inner = node->kind == PLAN_OBJECT
 					 ? key_hash(a->seed, names, plan_tree_name(unknown, child), child->key_len)
 					 : names;
-		if (unknown_argument(a, unknown, child, inner, referring || refers(a, inner)))
+		/* A block that is not in the configuration and known in part is a dynamic one: Terraform does not say
+		 * what is in it. */
+		int dynamic = names == PLAN_HASH_PATH && !is_named(a, inner) && !is_true(child);
+		if (unknown_argument(a, unknown, child, inner, referring || dynamic || refers(a, inner)))
 			return 1;
 	}
 	return 0;
@@ -152,22 +155,59 @@ int plan_mask_unknown_argument(const struct plan_change *change, const struct pl
 	return is_true(root) || unknown_argument(&a, &change->unknown, root, PLAN_HASH_PATH, 0);
 }
 
-int plan_mask_is_argument(const struct plan_survey *survey, const struct key_seed *seed, uint64_t config,
-			  const struct signal_place *places, unsigned count)
+/* More blocks than the configuration shows: some of them are dynamic. */
+static int has_dynamic_blocks(const struct arguments *a, uint64_t names, const struct plan_tree *after,
+			      const struct plan_node *array)
+{
+	uint64_t argument = plan_survey_argument(a->seed, a->config, names), count = 0;
+
+	if (!plan_set_has(&a->survey->blocks, plan_survey_blocks(a->seed, argument, PLAN_SOME_BLOCKS)))
+		return 0;
+	const struct plan_node *block = plan_tree_first(after, array);
+	for (; block != NULL; block = plan_tree_behind(after, array, block))
+		count++;
+	return !plan_set_has(&a->survey->blocks, plan_survey_blocks(a->seed, argument, count));
+}
+
+/* How many of the places are names. */
+static unsigned names_in(const struct signal_place *places, unsigned count)
+{
+	unsigned names = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		names += places[i].name != NULL;
+	return names;
+}
+
+enum signal_source plan_mask_source(const struct plan_change *change, const struct plan_survey *survey,
+				    const struct key_seed *seed, uint64_t config, const struct signal_place *places,
+				    unsigned count)
 {
 	const struct arguments a = {.survey = survey, .seed = seed, .config = config};
+	const struct plan_node *after = plan_tree_root(&change->after), *before = plan_tree_root(&change->before);
 	uint64_t names = PLAN_HASH_PATH;
-	int named = 0;
 
-	if (!plan_set_has(&survey->configured, config))
-		return 1;
+	if (!plan_set_has(&survey->configured, config) || count == 0 || places[0].name == NULL)
+		return SIGNAL_FROM_ANYTHING;
 	for (unsigned i = 0; i < count; i++) {
+		if (places[i].name == NULL && has_dynamic_blocks(&a, names, &change->after, after))
+			return SIGNAL_FROM_ANYTHING;
+		after = step(&change->after, after, &places[i]);
+		before = step(&change->before, before, &places[i]);
 		if (places[i].name == NULL)
 			continue;
-		named = 1;
 		names = key_hash(seed, names, places[i].name, places[i].len);
 		if (refers(&a, names))
-			return 1;
+			return plan_set_has(&survey->opaque, plan_survey_argument(seed, config, names))
+				       ? SIGNAL_FROM_ANYTHING
+				       : SIGNAL_FROM_OBJECT;
+		/* Not in the configuration: left to the provider, which keeps what it chose before; or, when it is
+		 * known in part, a dynamic block. */
+		if (!is_named(&a, names))
+			return names_in(places + i + 1, count - i - 1) > 0 ||
+					       (before != NULL && before->kind != PLAN_NULL)
+				       ? SIGNAL_FROM_ANYTHING
+				       : SIGNAL_FROM_PROVIDER;
 	}
-	return !named || refers_below(&a, names);
+	return SIGNAL_FROM_ANYTHING;
 }

@@ -18,14 +18,14 @@ int plan_mask_touches(const struct plan_tree *mask, const struct signal_place *p
  */
 int plan_mask_exposed(const struct plan_change *change);
 
-/* 1 when an argument of the object (configuration address CONFIG) that refers to something is known after apply only.
- */
+/* 1 when an argument of the object (configuration address CONFIG) that is no constant is known after apply only. */
 int plan_mask_unknown_argument(const struct plan_change *change, const struct plan_survey *survey,
 			       const struct key_seed *seed, uint64_t config);
 
-/* The same of one value that is known after apply only. An object that the configuration does not describe may have
- * been given anything: 1. */
-int plan_mask_is_argument(const struct plan_survey *survey, const struct key_seed *seed, uint64_t config,
-			  const struct signal_place *places, unsigned count);
+/* What a value that is known after apply only comes from. What the configuration does not describe may have been given
+ * anything. */
+enum signal_source plan_mask_source(const struct plan_change *change, const struct plan_survey *survey,
+				    const struct key_seed *seed, uint64_t config, const struct signal_place *places,
+				    unsigned count);
 
 #endif

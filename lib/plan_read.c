@@ -38,7 +38,9 @@ static int read_drift(struct second_pass *pass, struct sbx_error *err)
 {
 	if (plan_change_read_drift(&pass->s, &pass->judge.change, err) < 0)
 		return -1;
-	return plan_drift_says_something(&pass->judge.change) ? plan_judge_entry(&pass->judge, "drift", err) : 0;
+	if (!plan_drift_says_something(pass->judge.seed, &pass->judge.change))
+		return 0;
+	return plan_judge_entry(&pass->judge, "drift", err);
 }
 
 /* A wrapper {reason, MEMBER: {…}}; its { was read. READ reads the inner object. */

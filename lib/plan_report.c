@@ -25,8 +25,8 @@ void plan_report_init(struct plan_report *report)
 
 void plan_report_clear(struct plan_report *report)
 {
-	for (size_t v = 0; v < PLAN_VERDICTS; v++) {
-		struct plan_findings *findings = &report->findings[v];
+	for (size_t w = 0; w < PLAN_WEIGHTS; w++) {
+		struct plan_findings *findings = &report->findings[w];
 		for (unsigned i = 0; i < findings->kept; i++)
 			plan_finding_clear(&findings->list[i]);
 		free(findings->list);
@@ -37,9 +37,16 @@ void plan_report_clear(struct plan_report *report)
 	plan_secrets_clear(&report->secrets);
 }
 
+static enum plan_weight weight_of(const struct plan_finding *f)
+{
+	if (f->verdict == PLAN_DESTRUCTIVE)
+		return f->holds_data && PLAN_HAS(&f->actions, ACTION_DELETE) ? WEIGHT_DATA : WEIGHT_DESTRUCTIVE;
+	return f->signal_count > 0 && strcmp(f->signals[0], "drift") == 0 ? WEIGHT_DRIFT : WEIGHT_REVIEW;
+}
+
 int plan_report_add(struct plan_report *report, struct plan_finding *finding, struct sbx_error *err)
 {
-	struct plan_findings *findings = &report->findings[finding->verdict];
+	struct plan_findings *findings = &report->findings[weight_of(finding)];
 	unsigned room = findings->kept; /* grows by doubling at 8, 16, 32, … */
 
 	findings->total++;
@@ -57,6 +64,31 @@ int plan_report_add(struct plan_report *report, struct plan_finding *finding, st
 	}
 	findings->list[findings->kept++] = *finding;
 	plan_finding_init(finding);
+	return 0;
+}
+
+/* Characters that turn or hide text, which a terminal shows as something else: escaped, which leaves the value the same.
+ */
+static int is_hidden(uint32_t c)
+{
+	return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+}
+
+/* A quoted string. */
+static int put_string(struct buf *out, const char *text, size_t len, struct sbx_error *err)
+{
+	auto_buf quoted = BUF_INIT(FINDING_BYTES);
+	uint32_t c = 0;
+
+	if (json_out_string(&quoted, text, len, err) < 0)
+		return -1;
+	for (size_t i = 0, n; i < quoted.len; i += n) {
+		n = json_out_utf8(quoted.data + i, quoted.len - i, &c);
+		if (is_hidden(c) ? buf_addf(out, err, "\\u%04x", (unsigned)c) < 0
+				 : buf_add(out, quoted.data + i, n, err) < 0)
+			return -1;
+	}
 	return 0;
 }
 
@@ -79,7 +111,7 @@ int plan_report_add_safe(struct plan_report *report, const struct plan_change *c
 	if (report->safe_kept == LIMIT_FINDINGS || change->address.len > SAFE_ADDRESS)
 		return 0;
 	if (buf_add_str(&entry, report->safe_kept > 0 ? ",{\"address\":" : "{\"address\":", err) < 0 ||
-	    json_out_string(&entry, change->address.data, change->address.len, err) < 0 ||
+	    put_string(&entry, change->address.data, change->address.len, err) < 0 ||
 	    put_actions(&entry, &change->actions, err) < 0 || buf_add(&entry, "}", 1, err) < 0)
 		return -1;
 	if (report->safe.len + entry.len > report->safe.max)
@@ -90,9 +122,12 @@ int plan_report_add_safe(struct plan_report *report, const struct plan_change *c
 
 enum plan_verdict plan_report_verdict(const struct plan_report *report)
 {
-	for (int verdict = PLAN_VERDICTS - 1; verdict > 0; verdict--)
-		if (report->findings[verdict].total > 0)
-			return (enum plan_verdict)verdict;
+	static const enum plan_verdict verdicts[PLAN_WEIGHTS] = {PLAN_REVIEW, PLAN_REVIEW, PLAN_DESTRUCTIVE,
+								  PLAN_DESTRUCTIVE};
+
+	for (int weight = PLAN_WEIGHTS - 1; weight >= 0; weight--)
+		if (report->findings[weight].total > 0)
+			return verdicts[weight];
 	return PLAN_SAFE;
 }
 
@@ -100,7 +135,7 @@ uint64_t plan_report_total(const struct plan_report *report)
 {
 	uint64_t total = 0;
 
-	for (size_t i = 0; i < PLAN_VERDICTS; i++)
+	for (size_t i = 0; i < PLAN_WEIGHTS; i++)
 		total += report->findings[i].total;
 	return total;
 }
@@ -111,7 +146,7 @@ static int put_text(struct buf *out, const char *key, const struct buf *text, st
 		return 0;
 	if (json_out_key(out, key, err) < 0)
 		return -1;
-	return json_out_string(out, text->data, text->len, err);
+	return put_string(out, text->data, text->len, err);
 }
 
 static int put_signals(struct buf *out, const struct plan_finding *f, struct sbx_error *err)
@@ -146,13 +181,13 @@ static int put_causes(struct buf *out, const struct plan_finding *f, const struc
 		return -1;
 	for (unsigned i = 0; i < f->cause_count; i++)
 		if (buf_add(out, i ? "," : "[", 1, err) < 0 ||
-		    json_out_string(out, buf_str(&f->causes[i].path), f->causes[i].path.len, err) < 0)
+		    put_string(out, buf_str(&f->causes[i].path), f->causes[i].path.len, err) < 0)
 			return -1;
 	if (buf_add(out, "]", 1, err) < 0 || json_out_key(out, "values", err) < 0)
 		return -1;
 	for (unsigned i = 0; i < f->cause_count; i++)
-		if (buf_add_str(out, i ? ",{" : "[{", err) < 0 ||
-		    json_out_member(out, "path", buf_str(&f->causes[i].path), err) < 0 ||
+		if (buf_add_str(out, i ? ",{" : "[{", err) < 0 || json_out_key(out, "path", err) < 0 ||
+		    put_string(out, buf_str(&f->causes[i].path), f->causes[i].path.len, err) < 0 ||
 		    put_value(out, "before", &f->causes[i].before, secrets, err) < 0 ||
 		    put_value(out, "after", &f->causes[i].after, secrets, err) < 0 || buf_add(out, "}", 1, err) < 0)
 			return -1;
@@ -165,7 +200,7 @@ static int put_finding(struct buf *out, const struct plan_finding *f, const stru
 	auto_buf text = BUF_INIT(FINDING_BYTES);
 
 	if (buf_add_str(out, "{\"address\":", err) < 0 ||
-	    json_out_string(out, buf_str(&f->address), f->address.len, err) < 0 ||
+	    put_string(out, buf_str(&f->address), f->address.len, err) < 0 ||
 	    put_text(out, "deposed", &f->deposed, err) < 0 ||
 	    json_out_member(out, "verdict", plan_verdict_name(f->verdict), err) < 0 || put_signals(out, f, err) < 0)
 		return -1;
@@ -187,8 +222,8 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	unsigned put = 0;
 	size_t room = FINDINGS_BYTES;
 
-	for (int verdict = PLAN_VERDICTS - 1; verdict >= 0; verdict--) {
-		const struct plan_findings *findings = &report->findings[verdict];
+	for (int weight = PLAN_WEIGHTS - 1; weight >= 0; weight--) {
+		const struct plan_findings *findings = &report->findings[weight];
 		for (unsigned i = 0; i < findings->kept && put < LIMIT_FINDINGS; i++, put++) {
 			auto_buf finding = BUF_INIT(4 * FINDING_BYTES);
 			if (put_finding(&finding, &findings->list[i], &report->secrets, err) < 0)

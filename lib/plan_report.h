@@ -11,7 +11,11 @@
 #define PLAN_COUNTS 7
 enum plan_count { COUNT_CREATE, COUNT_UPDATE, COUNT_REPLACE, COUNT_DELETE, COUNT_FORGET, COUNT_READ, COUNT_NO_OP };
 
-/* The first findings of one verdict. */
+/* In this order of weight: what is cut off when there are too many is what matters least. */
+enum plan_weight { WEIGHT_DRIFT, WEIGHT_REVIEW, WEIGHT_DESTRUCTIVE, WEIGHT_DATA };
+#define PLAN_WEIGHTS 4
+
+/* The first findings of one weight. */
 struct plan_findings {
 	struct plan_finding *list; /* owned */
 	unsigned kept;
@@ -19,7 +23,7 @@ struct plan_findings {
 };
 
 struct plan_report {
-	struct plan_findings findings[PLAN_VERDICTS]; /* that of PLAN_SAFE stays empty */
+	struct plan_findings findings[PLAN_WEIGHTS];
 	uint64_t counts[PLAN_COUNTS];		      /* of the changes */
 	uint64_t data_destroyed;		      /* objects of types that hold data, deleted or replaced */
 	struct buf safe;			      /* JSON: the first creations and updates without a finding, */
@@ -32,7 +36,7 @@ struct plan_report {
 void plan_report_init(struct plan_report *report);
 void plan_report_clear(struct plan_report *report);
 
-/* Take FINDING over: it is empty afterwards. Beyond LIMIT_FINDINGS for a verdict it is only counted. */
+/* Take FINDING over: it is empty afterwards. Beyond LIMIT_FINDINGS of a weight it is only counted. */
 int plan_report_add(struct plan_report *report, struct plan_finding *finding, struct sbx_error *err);
 
 /* A creation or an update in place about which there is nothing to say. */

@@ -1,12 +1,14 @@
 /* Polynomial hashes over windows of a text (Rabin and Karp), modulo 2^61 - 1 with a random base. */
 #include "plan_secrets.h"
 
+#include <string.h>
+
 #include "io.h"
-#include "json_out.h"
+#include "plan_beside.h"
 
 #define PRIME (((uint64_t)1 << 61) - 1)
 
-static const size_t escaped_max = 4 * PLAN_SECRET_PROBE * 6; /* the first PLAN_SECRET_PROBE bytes are enough */
+enum { LAYERS_MAX = 8 }; /* of escapes: each doubles their number, so no text that is shown holds more */
 
 void plan_secrets_init(struct plan_secrets *secrets)
 {
@@ -61,19 +63,55 @@ static int remember(struct plan_secrets *s, const char *text, size_t len, struct
 	return plan_set_add(set, item(hash_of(s, text, probe), probe), err);
 }
 
-/* A secret that needs escapes in JSON looks another way inside of a document. */
+/* \uXXXX at TEXT. */
+static int unicode_escape(const char *text, size_t len, uint32_t *c)
+{
+	*c = 0;
+	if (len < 6 || text[1] != 'u')
+		return 0;
+	for (size_t i = 2; i < 6; i++) {
+		static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+		const char *digit = text[i] == '\0' ? NULL : strchr(digits, text[i]);
+		if (digit == NULL)
+			return 0;
+		*c = *c << 4 | (uint32_t)((digit - digits) % 16);
+	}
+	return 1;
+}
+
+/* The same text without one layer of JSON escapes, as far as it fits; nothing that is no escape is touched. */
+static size_t unescape(const char *text, size_t len, char *out, size_t room)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	size_t put = 0, i = 0;
+
+	while (i < len && put < room) {
+		const char *found = i + 1 < len && text[i] == '\\' && text[i + 1] != '\0' ? strchr(from, text[i + 1]) : NULL;
+		uint32_t c;
+		if (found != NULL) {
+			out[put++] = to[found - from];
+			i += 2;
+		} else if (text[i] == '\\' && unicode_escape(text + i, len - i, &c) && c < 0x80) {
+			out[put++] = (char)c;
+			i += 6;
+		} else {
+			out[put++] = text[i++];
+		}
+	}
+	return put;
+}
+
+/* Escapes above ASCII stay as they are on both sides, or are UTF-8 on both: Terraform writes them no other way. */
 int plan_secrets_add(struct plan_secrets *s, const char *text, size_t len, struct sbx_error *err)
 {
-	auto_buf escaped = BUF_INIT(escaped_max);
-	size_t head = len < PLAN_SECRET_PROBE ? len : PLAN_SECRET_PROBE;
+	char plain[PLAN_SECRET_PROBE];
+	size_t plain_len = unescape(text, len, plain, sizeof plain);
 
 	if (remember(s, text, len, err) < 0)
 		return -1;
-	if (json_out_string_size(text, head) == head + 2)
+	if (plain_len == (len < sizeof plain ? len : sizeof plain) && memcmp(plain, text, plain_len) == 0)
 		return 0;
-	if (json_out_string(&escaped, text, head, err) < 0)
-		return -1;
-	return remember(s, escaped.data + 1, escaped.len - 2, err);
+	return remember(s, plain, plain_len, err);
 }
 
 static int add_node(struct plan_secrets *s, const struct plan_tree *value, const struct plan_node *node,
@@ -112,11 +150,9 @@ static int add_masked(struct plan_secrets *s, const struct plan_tree *value, con
 	if (at->kind == PLAN_TRUE)
 		return add_subtree(s, value, node, err);
 	const struct plan_node *child = plan_tree_first(mask, at);
-	for (uint32_t i = 0; child != NULL; child = plan_tree_behind(mask, at, child), i++) {
-		const struct plan_node *inner =
-			at->kind == PLAN_OBJECT
-				? plan_tree_member(value, node, plan_tree_name(mask, child), child->key_len)
-				: plan_tree_element(value, node, i);
+	struct plan_beside values = plan_beside_start(value, node);
+	for (; child != NULL; child = plan_tree_behind(mask, at, child)) {
+		const struct plan_node *inner = plan_beside_child(&values, mask, at, child);
 		if (add_masked(s, value, inner, mask, child, err) < 0)
 			return -1;
 	}
@@ -146,12 +182,32 @@ static int holds(const struct plan_secrets *s, const char *text, size_t text_len
 	}
 }
 
-int plan_secrets_in(const struct plan_secrets *s, const char *text, size_t len)
+static int holds_any(const struct plan_secrets *s, const char *text, size_t len)
 {
 	if (len > 0 && len < PLAN_SECRET_MIN)
 		return plan_set_has(&s->exact, item(hash_of(s, text, len), len));
 	for (size_t n = PLAN_SECRET_MIN; n <= PLAN_SECRET_PROBE && n <= len; n++)
 		if ((s->lengths >> n & 1) != 0 && holds(s, text, len, n))
 			return 1;
+	return 0;
+}
+
+/* A document may hold a document that holds the secret: each layer has escapes of its own. */
+int plan_secrets_in(const struct plan_secrets *s, const char *text, size_t len)
+{
+	char layers[2][PLAN_SECRET_TEXT];
+
+	if (holds_any(s, text, len))
+		return 1;
+	for (int i = 0; i < LAYERS_MAX; i++) {
+		char *plain = layers[i % 2];
+		size_t plain_len = unescape(text, len, plain, PLAN_SECRET_TEXT);
+		if (plain_len == len)
+			return 0; /* no escape is left */
+		if (holds_any(s, plain, plain_len))
+			return 1;
+		text = plain;
+		len = plain_len;
+	}
 	return 0;
 }

@@ -9,6 +9,8 @@
  * than PLAN_SECRET_MIN bytes only where they are the whole text: "a" or "8080" says nothing. */
 #define PLAN_SECRET_PROBE 32
 #define PLAN_SECRET_MIN 4
+/* The longest text that is looked through. */
+#define PLAN_SECRET_TEXT 512
 
 struct plan_secrets {
 	uint64_t base;	       /* of the rolling hash; random */
@@ -27,7 +29,7 @@ int plan_secrets_add_masked(struct plan_secrets *secrets, const struct plan_tree
 			    struct sbx_error *err);
 int plan_secrets_add_all(struct plan_secrets *secrets, const struct plan_tree *value, struct sbx_error *err);
 
-/* 1 when TEXT is, or holds, one of them. */
+/* 1 when TEXT (at most PLAN_SECRET_TEXT bytes) is, or holds, one of them, with JSON escapes or without. */
 int plan_secrets_in(const struct plan_secrets *secrets, const char *text, size_t len);
 
 #endif

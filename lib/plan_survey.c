@@ -335,7 +335,10 @@ void plan_survey_clear(struct plan_survey *survey)
 	plan_set_clear(&survey->listed);
 	plan_set_clear(&survey->configured);
 	plan_set_clear(&survey->provisioned);
+	plan_set_clear(&survey->named);
+	plan_set_clear(&survey->blocks);
 	plan_set_clear(&survey->referring);
+	plan_set_clear(&survey->opaque);
 	plan_set_clear(&survey->above_referring);
 	plan_set_clear(&survey->sensitive_outputs);
 	plan_set_clear(&survey->sensitive_inputs);

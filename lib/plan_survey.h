@@ -22,7 +22,10 @@ struct plan_survey {
 	struct plan_set listed;		   /* addresses (and previous ones) that a change or a deferred change names */
 	struct plan_set configured;	   /* configuration addresses */
 	struct plan_set provisioned;	   /* configuration addresses with a provisioner */
-	struct plan_set referring;	   /* plan_survey_argument of each argument that refers to something */
+	struct plan_set named;		   /* plan_survey_argument of each argument and block of a resource */
+	struct plan_set blocks;		   /* plan_survey_blocks of each kind of block, with their number */
+	struct plan_set referring;	   /* of each that is no constant: it refers to something, or calls a function */
+	struct plan_set opaque;		   /* of each of these that may be anything (plan_config.c) */
 	struct plan_set above_referring;   /* and of each block that has such an argument in it */
 	struct plan_set sensitive_outputs; /* names */
 	struct plan_set sensitive_inputs;  /* names of variables of the root module */
@@ -34,6 +37,13 @@ struct plan_survey {
  * object that resource_changes does not name), "plan_malformed" (a change without an address). */
 int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx_error *err);
 void plan_survey_clear(struct plan_survey *survey);
+
+/* COUNT blocks of the kind ARGUMENT; PLAN_SOME_BLOCKS: any number. */
+#define PLAN_SOME_BLOCKS UINT64_MAX
+static inline uint64_t plan_survey_blocks(const struct key_seed *seed, uint64_t argument, uint64_t count)
+{
+	return key_hash(seed, ~argument, (const char *)&count, sizeof count);
+}
 
 /* The argument of configuration address CONFIG whose names hash to NAMES: the first name behind PLAN_HASH_PATH, each
  * next one behind that. */

@@ -49,8 +49,8 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	uint64_t total = plan_report_total(report), put = 0;
 	size_t room = TEXT_BYTES;
 
-	for (int verdict = PLAN_VERDICTS - 1; verdict >= 0; verdict--) {
-		const struct plan_findings *findings = &report->findings[verdict];
+	for (int weight = PLAN_WEIGHTS - 1; weight >= 0; weight--) {
+		const struct plan_findings *findings = &report->findings[weight];
 		for (unsigned i = 0; i < findings->kept && put < LIMIT_FINDINGS; i++, put++) {
 			auto_buf finding = BUF_INIT(TEXT_BYTES);
 			if (put_finding(&finding, &findings->list[i], &report->secrets, err) < 0)

@@ -32,7 +32,8 @@ static int grow(struct plan_tree *tree, struct sbx_error *err)
 	uint32_t cap = tree->cap > 0 ? tree->cap * 2 : first_nodes;
 
 	if (tree->cap >= LIMIT_PLAN_TREE_NODES)
-		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "a value of more than %u parts", tree->cap);
+		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "a value of more than %u parts",
+				tree->cap);
 	if (cap > LIMIT_PLAN_TREE_NODES)
 		cap = LIMIT_PLAN_TREE_NODES;
 	struct plan_node *grown = realloc(tree->nodes, cap * sizeof *grown);
@@ -43,7 +44,8 @@ static int grow(struct plan_tree *tree, struct sbx_error *err)
 	return 0;
 }
 
-/* The text of the last token behind the others; *AT and *LEN say where. Most find room, and need no call. */
+/* The text of the last token behind the others; *AT and *LEN say where. Most find room, and need no
+ * call. */
 static int add_text(const struct plan_scan *s, struct plan_tree *tree, uint32_t *at, uint32_t *len,
 		    struct sbx_error *err)
 {
@@ -83,9 +85,10 @@ static enum plan_kind kind_of(enum json_token token)
 	return PLAN_NULL;
 }
 
-/* The value whose first token was read, as the next node. While it is open, its `next` is the node around it. */
-static int add_node(const struct plan_scan *s, struct plan_tree *tree, struct plan_node node, uint32_t *open,
-		    struct sbx_error *err)
+/* The value whose first token was read, as the next node. While it is open, its `next` is the node
+ * around it. */
+static int add_node(const struct plan_scan *s, struct plan_tree *tree, struct plan_node node,
+		    uint32_t *open, struct sbx_error *err)
 {
 	node.kind = (uint32_t)kind_of(s->token);
 	if (tree->count == tree->cap && grow(tree, err) < 0)
@@ -103,7 +106,8 @@ static int add_node(const struct plan_scan *s, struct plan_tree *tree, struct pl
 }
 
 /* What the last token adds to TREE. */
-static int add_token(struct plan_scan *s, struct plan_tree *tree, uint32_t *open, struct sbx_error *err)
+static int add_token(struct plan_scan *s, struct plan_tree *tree, uint32_t *open,
+		     struct sbx_error *err)
 {
 	struct plan_node node = {.next = 0};
 
@@ -164,36 +168,23 @@ const struct plan_node *plan_tree_root(const struct plan_tree *tree)
 	return tree == NULL || tree->count == 0 ? NULL : tree->nodes;
 }
 
-static uint32_t index_of(const struct plan_tree *tree, const struct plan_node *node)
-{
-	return (uint32_t)(node - tree->nodes);
-}
-
-const struct plan_node *plan_tree_first(const struct plan_tree *tree, const struct plan_node *node)
-{
-	return node == NULL || node->next == index_of(tree, node) + 1 ? NULL : node + 1;
-}
-
-const struct plan_node *plan_tree_behind(const struct plan_tree *tree, const struct plan_node *parent,
-					 const struct plan_node *child)
-{
-	return parent == NULL || child == NULL || child->next == parent->next ? NULL : tree->nodes + child->next;
-}
-
-const struct plan_node *plan_tree_member(const struct plan_tree *tree, const struct plan_node *object,
-					 const char *name, size_t len)
+const struct plan_node *plan_tree_member(const struct plan_tree *tree,
+					 const struct plan_node *object, const char *name,
+					 size_t len)
 {
 	const struct plan_node *member;
 
 	if (object == NULL || object->kind != PLAN_OBJECT)
 		return NULL;
-	for (member = plan_tree_first(tree, object); member != NULL; member = plan_tree_behind(tree, object, member))
+	for (member = plan_tree_first(tree, object); member != NULL;
+	     member = plan_tree_behind(tree, object, member))
 		if (member->key_len == len && memcmp(plan_tree_name(tree, member), name, len) == 0)
 			return member;
 	return NULL;
 }
 
-const struct plan_node *plan_tree_element(const struct plan_tree *tree, const struct plan_node *array, uint32_t index)
+const struct plan_node *plan_tree_element(const struct plan_tree *tree,
+					  const struct plan_node *array, uint32_t index)
 {
 	const struct plan_node *element;
 

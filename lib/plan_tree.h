@@ -37,9 +37,20 @@ int plan_tree_parse(struct plan_tree *tree, const char *text, size_t len, struct
 const struct plan_node *plan_tree_root(const struct plan_tree *tree);
 
 /* The first member or element of NODE; and the one behind CHILD in PARENT; NULL at the end and for scalars. */
-const struct plan_node *plan_tree_first(const struct plan_tree *tree, const struct plan_node *node);
-const struct plan_node *plan_tree_behind(const struct plan_tree *tree, const struct plan_node *parent,
-					 const struct plan_node *child);
+static inline const struct plan_node *plan_tree_first(const struct plan_tree *tree,
+						      const struct plan_node *node)
+{
+	return node == NULL || node + 1 == tree->nodes + node->next ? NULL : node + 1;
+}
+
+static inline const struct plan_node *plan_tree_behind(const struct plan_tree *tree,
+						       const struct plan_node *parent,
+						       const struct plan_node *child)
+{
+	if (parent == NULL || child == NULL || child->next == parent->next)
+		return NULL;
+	return tree->nodes + child->next;
+}
 
 const struct plan_node *plan_tree_member(const struct plan_tree *tree, const struct plan_node *object,
 					 const char *name, size_t len);

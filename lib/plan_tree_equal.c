@@ -1,6 +1,6 @@
-/* Whether two trees are the same value. Members come in the same order as a rule (Terraform sorts them): they are
- * compared in pairs as long as the names agree, and what is left of both objects is sorted once they do not. So the
- * time stays within n log n, whatever the order. */
+/* Whether two trees are the same value. Members come in the same order as a rule (Terraform sorts
+ * them): they are compared in pairs as long as the names agree, and what is left of both objects is
+ * sorted once they do not. So the time stays within n log n, whatever the order. */
 #include "plan_tree.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ static int by_name(const struct plan_tree *a, const struct plan_node *x, const s
 	return memcmp(plan_tree_name(a, x), plan_tree_name(b, y), x->key_len);
 }
 
-static void sift_down(const struct plan_tree *tree, const struct plan_node **heap, size_t at, size_t count)
+static void sift_down(const struct plan_tree *tree, const struct plan_node **heap, size_t at,
+		      size_t count)
 {
 	for (size_t child; (child = 2 * at + 1) < count; at = child) {
 		if (child + 1 < count && by_name(tree, heap[child], tree, heap[child + 1]) < 0)
@@ -32,8 +33,10 @@ static void sift_down(const struct plan_tree *tree, const struct plan_node **hea
 	}
 }
 
-/* A heap sort: qsort asks the system how much memory there is, which the reader of plans may not. */
-static void sort_by_name(const struct plan_tree *tree, const struct plan_node **members, size_t count)
+/* A heap sort: qsort asks the system how much memory there is, which the reader of plans may not.
+ */
+static void sort_by_name(const struct plan_tree *tree, const struct plan_node **members,
+			 size_t count)
 {
 	for (size_t i = count / 2; i-- > 0;)
 		sift_down(tree, members, i, count);
@@ -46,12 +49,14 @@ static void sort_by_name(const struct plan_tree *tree, const struct plan_node **
 }
 
 /* MEMBER and all members behind it, sorted; NULL when there is no memory. */
-static const struct plan_node **sorted_from(struct side object, const struct plan_node *member, size_t *count)
+static const struct plan_node **sorted_from(struct side object, const struct plan_node *member,
+					    size_t *count)
 {
 	size_t i = 0;
 
 	*count = 0;
-	for (const struct plan_node *m = member; m != NULL; m = plan_tree_behind(object.tree, object.node, m))
+	for (const struct plan_node *m = member; m != NULL;
+	     m = plan_tree_behind(object.tree, object.node, m))
 		++*count;
 	const struct plan_node **members = calloc(*count + 1, sizeof(const struct plan_node *));
 	if (members == NULL)
@@ -63,14 +68,16 @@ static const struct plan_node **sorted_from(struct side object, const struct pla
 }
 
 /* X and Y are the first members that are left of the objects A and B. */
-static int equal_unordered(struct side a, const struct plan_node *x, struct side b, const struct plan_node *y)
+static int equal_unordered(struct side a, const struct plan_node *x, struct side b,
+			   const struct plan_node *y)
 {
 	size_t count, other;
 	const struct plan_node **xs = sorted_from(a, x, &count), **ys = sorted_from(b, y, &other);
 	int equal = xs != NULL && ys != NULL && count == other;
 
 	for (size_t i = 0; equal && i < count; i++)
-		equal = by_name(a.tree, xs[i], b.tree, ys[i]) == 0 && plan_tree_equal(a.tree, xs[i], b.tree, ys[i]);
+		equal = by_name(a.tree, xs[i], b.tree, ys[i]) == 0 &&
+			plan_tree_equal(a.tree, xs[i], b.tree, ys[i]);
 	free(xs);
 	free(ys);
 	return equal;
@@ -78,7 +85,8 @@ static int equal_unordered(struct side a, const struct plan_node *x, struct side
 
 static int equal_parts(struct side a, struct side b)
 {
-	const struct plan_node *x = plan_tree_first(a.tree, a.node), *y = plan_tree_first(b.tree, b.node);
+	const struct plan_node *x = plan_tree_first(a.tree, a.node),
+			       *y = plan_tree_first(b.tree, b.node);
 
 	while (x != NULL && y != NULL) {
 		if (a.node->kind == PLAN_OBJECT && by_name(a.tree, x, b.tree, y) != 0)
@@ -97,7 +105,8 @@ int plan_tree_equal(const struct plan_tree *a, const struct plan_node *x, const 
 {
 	if (x == NULL || y == NULL)
 		return 0;
-	if (x->kind != y->kind || x->len != y->len || x->next - (x - a->nodes) != y->next - (y - b->nodes))
+	if (x->kind != y->kind || x->len != y->len ||
+	    x->next - (x - a->nodes) != y->next - (y - b->nodes))
 		return 0;
 	if (x->kind == PLAN_OBJECT || x->kind == PLAN_ARRAY)
 		return equal_parts((struct side){a, x}, (struct side){b, y});

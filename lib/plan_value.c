@@ -5,7 +5,6 @@
 
 #include "json_out.h"
 
-
 static void put(struct plan_value *v, const char *bytes, size_t len)
 {
 	size_t room = sizeof v->bytes - v->kept, take = len < room ? len : room;
@@ -21,7 +20,10 @@ static void put_string(struct plan_value *v, const char *text, size_t len)
 	for (size_t i = 0; i < len && !v->is_short; i++) {
 		if (text[i] == '"' || text[i] == '\\')
 			put(v, "\\", 1);
-		put(v, text + i, 1);
+		if (text[i] == '\n')
+			put(v, "\\n", 2);
+		else
+			put(v, text + i, 1);
 	}
 	put(v, "\"", 1);
 }

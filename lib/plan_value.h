@@ -4,9 +4,9 @@
 
 #include "plan_secrets.h"
 
-/* So many bytes are shown, and as many as a probe for secrets needs are kept behind them. */
+/* So many bytes are shown, and as many as a probe for secrets needs, each byte written as \u0000, are kept behind them. */
 #define PLAN_VALUE_SHOWN 120
-#define PLAN_VALUE_KEPT (PLAN_VALUE_SHOWN + PLAN_SECRET_PROBE)
+#define PLAN_VALUE_KEPT (PLAN_VALUE_SHOWN + 6 * PLAN_SECRET_PROBE)
 
 enum plan_value_how {
 	PLAN_VALUE_ABSENT,    /* nothing there, or null */

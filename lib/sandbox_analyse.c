@@ -46,8 +46,9 @@ int analysis_start(struct analysis *a, const char *signals, struct sbx_error *er
 	if (result == 0) {
 		a->in = take_fd(&to_child[1]);
 		a->out = take_fd(&from_child[0]);
-		fcntl(a->in, F_SETFL, O_NONBLOCK);
-		fcntl(a->out, F_SETFL, O_NONBLOCK);
+		/* Without it a wait would have no deadline. */
+		if (fcntl(a->in, F_SETFL, O_NONBLOCK) < 0 || fcntl(a->out, F_SETFL, O_NONBLOCK) < 0)
+			result = sbx_fail_errno(err, SBX_OS, "os_error", "cannot set up a pipe");
 	}
 	for (int i = 0; i < 2; i++) {
 		base_close_fd(&to_child[i]);

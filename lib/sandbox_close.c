@@ -102,6 +102,21 @@ static void fail_not_taken(struct sbx_error *trouble, const struct sbx_error *wh
 		 call);
 }
 
+/* An apply that says it succeeded and left the state as it was did not do what was signed, or did it elsewhere. */
+static void check_unchanged(struct sandbox_stage *s)
+{
+	struct sandbox_outcome *o = &s->outcome;
+	int64_t changes = 0;
+
+	if (o->state != SANDBOX_COMPLETED || json_int(s->prepared->seal, "changes", &changes) < 0 || changes == 0)
+		return;
+	o->state = SANDBOX_FAILED;
+	sbx_fail(&o->trouble, SBX_COMMAND_FAILED, "state_unchanged",
+		 "the command ended well, but the state is as it was before it");
+	sbx_hint(&o->trouble, "look at what it changed before anything is planned again: the plan changes %lld objects",
+		 (long long)changes);
+}
+
 void sandbox_take_state_back(struct sandbox_stage *s)
 {
 	struct sandbox_outcome *o = &s->outcome;
@@ -114,6 +129,8 @@ void sandbox_take_state_back(struct sandbox_stage *s)
 	if (got < 0)
 		log_error(&err);
 	s->state_file = got < 0 ? "not_taken" : sandbox_taken_name(taken);
+	if (got == 0 && taken == WS_UNCHANGED)
+		check_unchanged(s);
 	if ((got == 0 && taken != WS_KEPT_BESIDE) || !s->driver_ran)
 		return;
 	/* An apply whose state is not known any more is no success. */

@@ -97,13 +97,14 @@ static int64_t count_findings(const struct sandbox_plan *plan, const struct sand
 	if (json_int(outcome->analysis, "total", &total) < 0 || total < listed)
 		return sbx_fail(err, SBX_COMMAND_FAILED, "plan_unreadable",
 				"the plan cannot be judged: the list of its findings is not whole");
-	/* The strongest stand first: when the last one that fits destroys something, one that does not fit may too, and
-	 * nobody would read of it. */
-	auto_jv last = json_at(plan->findings, (int)listed - 1);
-	const char *verdict = json_str(last, "verdict");
-	if (total > listed && (verdict == NULL || strcmp(verdict, "destructive") == 0)) {
-		sbx_fail(err, SBX_COMMAND_FAILED, "plan_too_large", "the plan destroys more than a person can be shown");
-		sbx_hint(err, "split the change, so that at most %d objects are destroyed at once", LIMIT_FINDINGS);
+	/* What matters least stands last, and that is drift, which no apply does: when the last one that fits is
+	 * another, one that does not fit may be the worst of its kind, and nobody would read of it. */
+	auto_jv last = json_at(plan->findings, (int)listed - 1), signals = json_array(last, "signals"),
+		first = json_at(signals, 0);
+	if (total > listed && (jv_get_kind(first) != JV_KIND_STRING || strcmp(json_text(first), "drift") != 0)) {
+		sbx_fail(err, SBX_COMMAND_FAILED, "plan_too_large",
+			 "the plan has more findings than a person can be shown");
+		sbx_hint(err, "split the change, so that it has at most %d at once", LIMIT_FINDINGS);
 		return -1;
 	}
 	return total + (outcome->state_changed != 0);
@@ -123,7 +124,20 @@ static jv make_report(const struct sandbox_plan *plan, jv answer, int64_t total)
 	return report;
 }
 
-/* What decides about a call that names the plan. */
+/* How many objects the plan changes: an apply of it cannot leave the state as it was. */
+static int64_t count_changes(jv answer)
+{
+	static const char *const names[] = {"create", "update", "replace", "delete", "forget"};
+	auto_jv counts = json_object(answer, "counts");
+	int64_t count, sum = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (json_int(counts, names[i], &count) == 0)
+			sum += count;
+	return sum;
+}
+
+/* What decides about a call that names the plan, and about what its run leaves. */
 static jv add_judgement(jv seal, const struct sandbox_plan *plan, jv answer)
 {
 	int64_t destroyed = 0;
@@ -131,6 +145,7 @@ static jv add_judgement(jv seal, const struct sandbox_plan *plan, jv answer)
 	json_int(answer, "data_destroyed", &destroyed);
 	seal = json_set_str(seal, "verdict", plan->verdict);
 	seal = json_set_int(seal, "data_destroyed", destroyed);
+	seal = json_set_int(seal, "changes", count_changes(answer));
 	return json_set(seal, "digest", json_get(answer, "digest"));
 }
 

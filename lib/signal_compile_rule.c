@@ -181,11 +181,15 @@ static int is_taken(const char *signal)
 		"delete", "replace", "forget", "create", "update", "errored_plan", "move", "move_across_types",
 		"import", "read", "drift", "deferred", "action_invocation", "provisioner", "sensitivity_dropped",
 		"unknown_after_apply", "unusual_actions", "check_failed", "output_delete", "incomplete_plan",
-		"unlisted_objects", "state_changed",
+		"unlisted_objects", "state_changed", "not_readable",
 	};
+	static const char *const reasons[] = {"replace_b", "delete_because_", "read_because_", "forgot_because_"};
 
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)
 		if (strcmp(own[i], signal) == 0)
+			return 1;
+	for (size_t i = 0; i < ARRAY_LEN(reasons); i++)
+		if (strncmp(reasons[i], signal, strlen(reasons[i])) == 0)
 			return 1;
 	return 0;
 }

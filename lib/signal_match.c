@@ -80,23 +80,45 @@ static int is_unchanged(struct signal_matcher *m, const struct signal_rule *rule
 	return 1;
 }
 
-static enum truth ask_object(struct signal_matcher *m, const struct signal_rule *rule,
-			     const struct cursor *at, struct spot *spot)
+/* The condition WHEN holds, and did not before. */
+static enum truth ask_newly(struct signal_matcher *m, const struct signal_rule *rule, uint32_t when,
+			    const struct cursor *at, struct spot *spot)
 {
 	const struct cursor old = {
 		.tree = at->old_tree, .node = at->old, .side = SIDE_OLD, .number = at->old_number};
+	enum truth now = condition_ask(m, when, at), before = TRUTH_NO;
 
-	if (rule->when == SIGNAL_ALWAYS)
-		return TRUTH_YES;
-	enum truth now = condition_ask(m, rule->when, at), before = TRUTH_NO;
 	if (now == TRUTH_NO)
 		return TRUTH_NO;
 	if (!rule->relative && at->has_old)
-		before = condition_ask(m, rule->when, &old);
+		before = condition_ask(m, when, &old);
 	if (before == TRUTH_YES)
 		return TRUTH_NO;
-	condition_explain(m, rule->when, at, now, spot);
+	condition_explain(m, when, at, now, spot);
 	return before == TRUTH_UNKNOWN ? TRUTH_UNKNOWN : now;
+}
+
+/* Each part of an `any` is a question of its own: that one of them held before excuses no other. */
+static enum truth ask_object(struct signal_matcher *m, const struct signal_rule *rule,
+			     const struct cursor *at, struct spot *spot)
+{
+	const struct signal_condition *conditions = m->view.conditions;
+	enum truth any = TRUTH_NO;
+
+	if (rule->when == SIGNAL_ALWAYS)
+		return TRUTH_YES;
+	if (conditions[rule->when].kind != SIGNAL_ANY)
+		return ask_newly(m, rule, rule->when, at, spot);
+	for (uint32_t i = rule->when + 1; i < conditions[rule->when].end && any < TRUTH_YES;
+	     i = conditions[i].end) {
+		struct spot part = {.is_set = 0};
+		enum truth answer = ask_newly(m, rule, i, at, &part);
+		if (answer > any) {
+			any = answer;
+			*spot = part;
+		}
+	}
+	return any;
 }
 
 static const struct plan_node *object_of(const struct plan_tree *tree)
@@ -151,7 +173,7 @@ static const char *doubt(const struct signal_matcher *m)
 	if (m->gave_up)
 		return "what decides is too large to be looked at";
 	return m->met_unknown ? "what decides is known after apply only"
-			      : "what decides is no JSON";
+			      : "what decides cannot be read";
 }
 
 static int report(struct signal_matcher *m, const struct signal_rule *rule, enum truth answer,
@@ -165,6 +187,7 @@ static int report(struct signal_matcher *m, const struct signal_rule *rule, enum
 		.text = m->view.text + rule->text.at,
 		.rule = (uint32_t)(rule - m->view.rules),
 		.unknown = answer == TRUTH_UNKNOWN,
+		.unread = answer == TRUTH_UNKNOWN && (m->gave_up || !m->met_unknown),
 		.doubt = answer == TRUTH_UNKNOWN ? doubt(m) : NULL,
 		.place_count = spot->is_set ? spot->count : 0,
 	};

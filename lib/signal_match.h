@@ -21,15 +21,21 @@ struct signal_place {
 };
 #define SIGNAL_PLACES 16 /* steps of a path */
 
+/* What a value that is known after apply only comes from. */
+enum signal_source {
+	SIGNAL_FROM_PROVIDER, /* no argument sets it: what the provider chooses is no setting of this plan */
+	SIGNAL_FROM_OBJECT,   /* an object of the same provider names itself: `known: true` excuses it */
+	SIGNAL_FROM_ANYTHING,
+};
+
 /* A change; all borrowed. */
 struct signal_subject {
 	const char *type;
 	size_t type_len;
 	enum signal_action action;
 	const struct plan_tree *before, *after, *unknown; /* empty or null: not there */
-	/* 1 when the value at these places, known after apply only, is set by an argument that
-	 * refers to something and not left to the provider. NULL: always. */
-	int (*is_argument)(void *context, const struct signal_place *places, unsigned count);
+	/* Where the value at these places, known after apply only, comes from. NULL: from an object. */
+	enum signal_source (*source)(void *context, const struct signal_place *places, unsigned count);
 	void *context;
 };
 
@@ -40,6 +46,7 @@ struct signal_hit {
 	const char *text;  /* closed by NUL */
 	uint32_t rule;	   /* its place in the table */
 	int unknown;	   /* 1: may be met; VERDICT is PLAN_REVIEW then */
+	int unread;	   /* with `unknown`: 1, it is there but cannot be read, or is too large */
 	const char *doubt; /* with `unknown`: why, as "what decides is ..."; a constant */
 	/* The value that decided, outside of documents in strings; count 0: the object itself. */
 	struct signal_place places[SIGNAL_PLACES];

@@ -41,8 +41,10 @@ static int is_relative(const struct signal_condition *test)
 
 static int has_unknown_part(const struct walk *w, const struct cursor *at)
 {
-	return !w->test->known && match_has_unknown(w->m, at->unknown) &&
-	       match_is_argument(w->m, at);
+	if (!match_has_unknown(w->m, at->unknown))
+		return 0;
+	enum signal_source source = match_source(w->m, at);
+	return source != SIGNAL_FROM_PROVIDER && !(w->known && source == SIGNAL_FROM_OBJECT);
 }
 
 /* A value at the path in the old object, for `appears`. */
@@ -110,6 +112,11 @@ static enum truth test_value(const struct walk *w, const struct cursor *at)
 	else if (w->test->test == SIGNAL_SET && value_is_unset(at->tree, at->node) &&
 		 has_unknown_part(w, at))
 		answer = TRUTH_UNKNOWN;
+	else if (w->test->test == SIGNAL_PREFIX_BELOW)
+		answer = at->node == NULL || at->node->kind != PLAN_STRING
+				 ? TRUTH_NO
+				 : value_is_wide(plan_tree_text(at->tree, at->node), at->node->len,
+						 (uint32_t)w->test->number);
 	else
 		answer = value_meets(w->m, w->test, at->tree, at->node) ? TRUTH_YES : TRUTH_NO;
 	spot_note(w, at, answer);
@@ -119,8 +126,6 @@ static enum truth test_value(const struct walk *w, const struct cursor *at)
 /* What was no number can neither shrink nor grow, whatever it becomes. */
 static enum truth test_unknown(const struct walk *w, const struct cursor *at, uint32_t step)
 {
-	if (w->test->known)
-		return TRUTH_NO;
 	if (step == w->count &&
 	    (w->test->test == SIGNAL_SHRINKS || w->test->test == SIGNAL_GROWS) &&
 	    value_compare(at->old_tree, at->old, at->old_tree, at->old) != 0)
@@ -140,6 +145,7 @@ static enum truth ask_test(struct signal_matcher *m, const struct signal_conditi
 		.end = test_value,
 		.unknown = test_unknown,
 		.test = test,
+		.known = test->known != 0,
 		.spot = spot,
 	};
 	struct cursor from = *at;

@@ -46,7 +46,7 @@ static enum truth same_member(struct signal_matcher *m, const struct cursor *at,
 		if (member.documents == 0 && member.places < SIGNAL_PLACES)
 			m->places[member.places++] =
 				(struct signal_place){.name = name, .len = len};
-		return match_is_argument(m, &member) ? TRUTH_UNKNOWN : TRUTH_YES;
+		return match_source(m, &member) != SIGNAL_FROM_PROVIDER ? TRUTH_UNKNOWN : TRUTH_YES;
 	}
 	const struct plan_node *new = match_member(m, at->tree, at->node, name, len);
 	return held_same(m, at->tree, new, m->elements.tree, old) ? TRUTH_YES : TRUTH_NO;

@@ -90,6 +90,7 @@ struct walk {
 	const struct signal_step *steps;
 	uint32_t count;
 	int follows; /* 1: keep the cursor's old value at the same place */
+	int known;   /* 1: what an object of the same provider names is none of the rule's business */
 	int unites;  /* 1: go to places too that only the old value has */
 	/* Asked of each value, with nothing there as well; the strongest answer is that of the
 	 * walk. */
@@ -111,9 +112,8 @@ int match_spend(struct signal_matcher *m, uint64_t n);
 /* plan_tree_member, with its steps counted; NULL when there are too many. */
 const struct plan_node *match_member(struct signal_matcher *m, const struct plan_tree *tree,
 				     const struct plan_node *object, const char *name, size_t len);
-/* 1 when what is known after apply only at AT is set by an argument, and not left to the provider.
- */
-int match_is_argument(struct signal_matcher *m, const struct cursor *at);
+/* Where what is known after apply only at AT comes from. */
+enum signal_source match_source(struct signal_matcher *m, const struct cursor *at);
 /* 1 when something in VALUE of the tree of unknown things is true; counts its steps. */
 int match_has_unknown(struct signal_matcher *m, const struct plan_node *value);
 
@@ -131,7 +131,9 @@ void condition_explain(struct signal_matcher *m, uint32_t index, const struct cu
 
 /* Nothing there, null, "", [] or {}. */
 int value_is_unset(const struct plan_tree *tree, const struct plan_node *node);
-/* Whether TEST, which needs no older value, holds for NODE. */
+/* The test prefix_below of a text. */
+enum truth value_is_wide(const char *text, size_t len, uint32_t limit);
+/* Whether TEST, which needs no older value and is not prefix_below, holds for NODE. */
 int value_meets(const struct signal_matcher *m, const struct signal_condition *test,
 		const struct plan_tree *tree, const struct plan_node *node);
 /* -1, 0, 1 as A is below, equal to or above B; 2 when one of them is no number. */

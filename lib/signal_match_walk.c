@@ -18,14 +18,14 @@ int match_spend(struct signal_matcher *m, uint64_t n)
 	return m->steps > steps_max ? -1 : 0;
 }
 
-int match_is_argument(struct signal_matcher *m, const struct cursor *at)
+enum signal_source match_source(struct signal_matcher *m, const struct cursor *at)
 {
 	const struct signal_subject *s = m->subject;
+	enum signal_source source =
+		s->source == NULL ? SIGNAL_FROM_OBJECT : s->source(s->context, m->places, at->places);
 
-	if (s->is_argument != NULL && s->is_argument(s->context, m->places, at->places) == 0)
-		return 0;
-	m->met_unknown = 1;
-	return 1;
+	m->met_unknown |= source != SIGNAL_FROM_PROVIDER;
+	return source;
 }
 
 int match_has_unknown(struct signal_matcher *m, const struct plan_node *value)
@@ -272,7 +272,8 @@ static enum truth go_document(const struct walk *w, uint32_t i, struct cursor at
 static enum truth meet_unknown(const struct walk *w, uint32_t i, const struct cursor *at)
 {
 	/* What the provider chooses cannot be said, and is no setting of this plan. */
-	if (!match_is_argument(w->m, at))
+	enum signal_source source = match_source(w->m, at);
+	if (source == SIGNAL_FROM_PROVIDER || (w->known && source == SIGNAL_FROM_OBJECT))
 		return TRUTH_NO;
 	enum truth answer = w->unknown == NULL ? TRUTH_UNKNOWN : w->unknown(w, at, i);
 	spot_note(w, at, answer);

@@ -90,21 +90,30 @@ void words_line(struct words *w, const char *text, size_t max)
 		words_say(w, "[cut]");
 }
 
-void words_quote(struct words *w, const char *text, size_t max)
+void words_quote_bytes(struct words *w, const char *text, size_t len, size_t max)
 {
-	if (text == NULL)
-		return;
+	size_t shown = len;
+
+	if (len > max)
+		for (shown = max; shown > 0 && ((unsigned char)text[shown] & 0xc0) == 0x80; shown--)
+			;
 	words_say(w, "\"");
-	size_t len = words_cut(text, max);
-	for (size_t i = 0; i < len;) {
-		size_t plain = strcspn(text + i, "\"\\");
-		plain = plain < len - i ? plain : len - i;
+	for (size_t i = 0; i < shown;) {
+		size_t plain = 0;
+		while (i + plain < shown && text[i + plain] != '"' && text[i + plain] != '\\')
+			plain++;
 		show(w, text + i, plain, "");
 		i += plain;
-		if (i < len)
+		if (i < shown)
 			words_say(w, "\\%c", text[i++]);
 	}
-	words_say(w, "%s", text[len] != '\0' ? "[cut]\"" : "\"");
+	words_say(w, "%s", shown < len ? "[cut]\"" : "\"");
+}
+
+void words_quote(struct words *w, const char *text, size_t max)
+{
+	if (text != NULL)
+		words_quote_bytes(w, text, strlen(text), max);
 }
 
 size_t words_cut(const char *text, size_t max)

@@ -22,6 +22,7 @@ void words_say(struct words *w, const char *format, ...) SBX_PRINTF(2, 3);
  * NULL: nothing. */
 void words_show(struct words *w, const char *text, size_t len);
 void words_quote(struct words *w, const char *text, size_t max);
+void words_quote_bytes(struct words *w, const char *text, size_t len, size_t max); /* LEN bytes: a NUL is one of them */
 
 /* Foreign text as one line, cut to MAX bytes, without quotes: for sentences that a stage of ours wrote. */
 void words_line(struct words *w, const char *text, size_t max);

@@ -38,10 +38,11 @@ static void check_text(const struct plan_report *report, const struct plan_surve
 static void check_report(const struct plan_report *report, const struct plan_survey *survey)
 {
 	const uint64_t *counts = report->counts;
+	const struct plan_findings *findings = report->findings;
 	uint64_t gone = counts[COUNT_DELETE] + counts[COUNT_REPLACE] + counts[COUNT_FORGET],
 		 worst = gone + (survey->errored != 0);
 
-	if (report->findings[PLAN_DESTRUCTIVE].total < worst ||
+	if (findings[WEIGHT_DESTRUCTIVE].total + findings[WEIGHT_DATA].total < worst ||
 	    (worst > 0 && plan_report_verdict(report) != PLAN_DESTRUCTIVE))
 		abort();
 	if (strlen(report->artefact) != 64 || strlen(report->effect) != 64)

@@ -282,6 +282,39 @@ judge_all() {
 	assert_equal "$output" ""
 }
 
+# unknown_at TYPE UNKNOWN EXPRESSIONS [BEFORE [AFTER]]: our verdict about such an object, whose configuration has these expressions.
+unknown_at() {
+	local actions='"create"' before=${4:-null}
+	[ "$before" = null ] || actions='"update"'
+	printf '{"format_version":"1.2","planned_values":{"root_module":{}},"resource_changes":[{"address":"%s.x","mode":"managed","type":"%s","name":"x",
+		"change":{"actions":[%s],"before":%s,"after":%s,"after_unknown":%s}}],
+		"configuration":{"root_module":{"resources":[{"address":"%s.x","expressions":%s}]}}}' \
+		"$1" "$1" "$actions" "$before" "${5-"{\}"}" "$2" "$1" "$3" >"$BATS_TEST_TMPDIR/p"
+	judge 0 "$BATS_TEST_TMPDIR/p"
+	jq -r '[.verdict, .findings[0].signals[0] // "-"] | join(" ")' <<<"$output"
+}
+
+@test "a value that is known after apply only counts as the worst case, whoever makes it unknown, and not where the provider chooses it" {
+	local attachment=aws_iam_role_policy_attachment group=aws_security_group worst='review unknown_after_apply'
+	# A reference, a function such as timestamp(), a variable, a constant beside a dynamic block.
+	assert_equal "$(unknown_at aws_iam_policy '{"policy":true}' '{"policy":{"references":["data.x.y.json","data.x.y"]}}')" "$worst"
+	assert_equal "$(unknown_at aws_iam_policy '{"policy":true}' '{"policy":{}}')" "$worst"
+	assert_equal "$(unknown_at aws_db_instance '{"publicly_accessible":true}' '{"publicly_accessible":{}}')" "$worst"
+	assert_equal "$(unknown_at aws_db_instance '{"publicly_accessible":true}' '{"name":{"constant_value":"x"}}')" "safe -"
+	# A dynamic block stands in no configuration: known in part, or beside static ones, or where there was something before.
+	assert_equal "$(unknown_at $group '{"ingress":[{"cidr_blocks":true}]}' '{"name":{"constant_value":"x"}}' null '{"ingress":[{"from_port":22}]}')" "$worst"
+	assert_equal "$(unknown_at $group '{"ingress":[{},{"cidr_blocks":true}]}' '{"ingress":[{"self":{"constant_value":true}}]}' null \
+		'{"ingress":[{"self":true},{"from_port":22}]}')" "$worst"
+	assert_equal "$(unknown_at $group '{"ingress":true}' '{"name":{"constant_value":"x"}}' '{"ingress":[{"cidr_blocks":["10.0.0.0/8"]}]}')" "$worst"
+	assert_equal "$(unknown_at $group '{"ingress":true}' '{"name":{"constant_value":"x"}}')" "safe -"
+	# A policy of the same plan names itself; what comes by another way may be any.
+	assert_equal "$(unknown_at $attachment '{"policy_arn":true}' '{"policy_arn":{"references":["aws_iam_policy.p.arn","aws_iam_policy.p"]}}')" "safe -"
+	assert_equal "$(unknown_at $attachment '{"policy_arn":true}' '{"policy_arn":{"references":["aws_iam_policy.p[0].arn","aws_iam_policy.p[0]","aws_iam_policy.p"]}}')" "safe -"
+	for from in terraform_data.y.output local.arn var.arn module.m.arn data.aws_iam_policy.a.arn aws_ssm_parameter.p.value google_x.y.arn each.value; do
+		assert_equal "$from: $(unknown_at $attachment '{"policy_arn":true}' "{\"policy_arn\":{\"references\":[\"$from\"]}}")" "$from: $worst"
+	done
+}
+
 @test "text for people: the same findings, the cause first, printable ASCII" {
 	run_sbx 0 sh -c 'exec sbx-plan --text <"$1"' - "$CORPUS/replace_triggers.plan.json"
 	assert_contains "$output" 'verdict: destructive'

@@ -737,6 +737,31 @@ plan_id() {
 	assert_json .result.counts.noop 1
 }
 
+@test "an apply that ends well and leaves the state as it was is no success, unless the plan changes nothing" {
+	terraform_dir
+	tool lazy_apply <<-'EOT'
+		name: lazy_apply
+		description: Says that it applied a plan.
+		tier: medium
+		params:
+		  plan: {type: plan}
+		workspace: {state: {access: write}}
+		steps:
+		  - [stepper, cat, {artifact: plan}]
+	EOT
+	run_sbx 0 chain terraform_plan dir=envs/staging
+	run_sbx 1 chain lazy_apply "plan=$(plan_id)"
+	assert_json .result.state failed
+	assert_json .result.code state_unchanged
+	assert_json .result.state_file unchanged
+	run_sbx 0 chain terraform_plan dir=envs/staging
+	run_sbx 0 chain terraform_apply "plan=$(plan_id)"
+	run_sbx 0 chain terraform_plan dir=envs/staging
+	assert_json .result.counts.noop 1
+	run_sbx 0 chain lazy_apply "plan=$(plan_id)"
+	assert_json .result.state completed
+}
+
 @test "a plan with a finding needs a person" {
 	terraform_dir
 	sed -i 's|input = "v1"|input = "v1"\n  triggers_replace = ["a"]|' "$T/work/envs/staging/main.tf"

@@ -60,7 +60,7 @@ static const struct {
 	 "UPDATE <a.c>: the object is changed in place; an object that exists becomes managed [review]"},
 	/* What happened outside is no change that an apply makes. */
 	{"{\"address\":\"a.c\",\"verdict\":\"review\",\"signals\":[\"drift\"],\"actions\":[\"delete\"]}",
-	 "DRIFT <a.c>: the object changed outside Terraform [review]"},
+	 "DRIFT <a.c>: the object changed, or was deleted, outside Terraform [review]"},
 	{"{\"address\":\"*\",\"verdict\":\"destructive\",\"signals\":[\"errored_plan\"]}",
 	 "PLAN the whole plan: planning failed; the plan is not whole [destructive]"},
 	{"{\"address\":\"a.b\",\"verdict\":\"review\",\"signals\":[\"odd\"],\"actions\":[\"frobnicate\"]}",

@@ -1,4 +1,5 @@
-/* The strict lexer: what it accepts, what it refuses and where, the same for memory and for any split into reads. */
+/* The strict lexer: what it accepts, what it refuses and where, the same for memory and for any
+ * split into reads. */
 #include "json_lex.h"
 
 #include <fcntl.h>
@@ -15,7 +16,8 @@ static const struct json_lex_limits wide = {
 	.bytes = 1 << 20, .depth = 64, .string = 1 << 16, .integers = JSON_ANY_NUMBER};
 static struct sbx_error err;
 
-/* What a read gives at most: PIECE bytes, or with PIECE 0 a number by chance. In place of the C library's. */
+/* What a read gives at most: PIECE bytes, or with PIECE 0 a number by chance. In place of the C
+ * library's. */
 static size_t piece = SIZE_MAX;
 static unsigned chance = 1;
 
@@ -41,7 +43,8 @@ static const char *code(void)
 	return last;
 }
 
-/* One letter for each token, and its text between < and > where it has one; at an error its code. */
+/* One letter for each token, and its text between < and > where it has one; at an error its code.
+ */
 static void trace(struct json_lex *lex, struct buf *out)
 {
 	static const char letters[] = ".{}[]ksntf0";
@@ -84,7 +87,8 @@ static void test_tokens(void)
 		{"{\"a\":{},\"b\":[[]],\"\":false}", "{k<a>{}k<b>[[]]k<>f}."},
 		{"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\ud83d\\ude00\"",
 		 "s<\"\\/\b\f\n\r\tA\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80>."},
-		{"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f\"", "s<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f>."},
+		{"\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f\"",
+		 "s<\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f>."},
 		{"{\"a\":{\"a\":1},\"b\":{\"a\":1}}", "{k<a>{k<a>n<1>}k<b>{k<a>n<1>}}."},
 	};
 
@@ -161,7 +165,8 @@ static void test_refused(void)
 	enum json_token token;
 	const char *text;
 	size_t len;
-	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && len == 3 && memcmp(text, "a\0b", 4) == 0);
+	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && len == 3 &&
+	      memcmp(text, "a\0b", 4) == 0);
 	CHECK(json_lex_check("{\"a\\u0000b\":1,\"a\\u0000c\":2}", 27, &wide, &err) == 0);
 }
 
@@ -243,8 +248,9 @@ static void test_many_keys(void)
 
 	buf_add_str(&text, "{", &err);
 	for (size_t i = 0; i < whole; i++)
-		buf_addf(&text, &err, "%s\"key-%zu\":{\"key-%zu\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}", i ? "," : "",
-			 i, i);
+		buf_addf(&text, &err,
+			 "%s\"key-%zu\":{\"key-%zu\":{\"a\":1},\"b\":[{\"a\":1},{\"a\":2}]}",
+			 i ? "," : "", i, i);
 	CHECK(err.class == SBX_OK);
 	size_t len = text.len;
 	buf_add_str(&text, "}", &err);
@@ -259,7 +265,8 @@ static void test_many_keys(void)
 	CHECK(missed == 0);
 }
 
-/* Runs that are short, of the most keys that are not in the table, and long, in and behind each other. */
+/* Runs that are short, of the most keys that are not in the table, and long, in and behind each
+ * other. */
 static void test_keys(void)
 {
 	static const size_t runs[] = {1, 15, 16, 17, 18, 400};
@@ -286,16 +293,32 @@ static void test_keys(void)
 	json_keys_clear(&keys);
 }
 
-/* A value of every kind, of about SIZE bytes, on several lines: long and short strings and keys with and without
- * escapes and characters above ASCII, numbers, words, and objects of few and many keys. */
+/* A value of every kind, of about SIZE bytes, on several lines: long and short strings and keys
+ * with and without escapes and characters above ASCII, numbers, words, and objects of few and many
+ * keys. */
 static void add_document(struct buf *out, size_t size)
 {
 	static const char *const parts[] = {
-		"plain", "\\\"quoted\\\"", "\xc3\xa9\xe2\x82\xac", "\\u00e9\\ud83d\\ude00", "\\n\\t\\/", "=", "0123456789",
-		"\xf0\x9f\x98\x80", "a much longer run of text that is plain",
+		"plain",
+		"\\\"quoted\\\"",
+		"\xc3\xa9\xe2\x82\xac",
+		"\\u00e9\\ud83d\\ude00",
+		"\\n\\t\\/",
+		"=",
+		"0123456789",
+		"\xf0\x9f\x98\x80",
+		"a much longer run of text that is plain",
 	};
-	static const char *const values[] = {"0",    "-17", "6.02e+23", "123456789012345", "1234567890123456789",
-					     "true", "false", "null",	"[]",		   "{ }",
+	static const char *const values[] = {"0",
+					     "-17",
+					     "6.02e+23",
+					     "123456789012345",
+					     "1234567890123456789",
+					     "true",
+					     "false",
+					     "null",
+					     "[]",
+					     "{ }",
 					     "[ [1,\"a\"] , {\"k\" : [ ] } ]"};
 
 	buf_add_str(out, "[", &err);
@@ -328,7 +351,8 @@ static uint64_t mixed(uint64_t hash, const void *bytes, size_t len)
 	return key_hash(&seed, hash, bytes, len);
 }
 
-/* Tokens, texts and places, with some values passed over, and what stood wrong: all in one number. */
+/* Tokens, texts and places, with some values passed over, and what stood wrong: all in one number.
+ */
 static uint64_t read_all(struct json_lex *lex, int *refused)
 {
 	struct sbx_error local = SBX_ERROR_INIT;
@@ -351,7 +375,8 @@ static uint64_t read_all(struct json_lex *lex, int *refused)
 			numbers[1] = column;
 			hash = mixed(hash, numbers, sizeof numbers);
 		}
-		if (token == JSON_KEY && ++count % 5 == 0 && (result = json_lex_skip_value(lex, &local)) < 0)
+		if (token == JSON_KEY && ++count % 5 == 0 &&
+		    (result = json_lex_skip_value(lex, &local)) < 0)
 			break;
 	}
 	*refused = result < 0;
@@ -361,8 +386,8 @@ static uint64_t read_all(struct json_lex *lex, int *refused)
 }
 
 /* The same whatever the reads give; 1 when TEXT was refused. */
-static int is_the_same(const char *text, size_t len, uint64_t string_max, const size_t *pieces, size_t piece_count,
-		       unsigned *different)
+static int is_the_same(const char *text, size_t len, uint64_t string_max, const size_t *pieces,
+		       size_t piece_count, unsigned *different)
 {
 	const struct json_lex_limits limits = {
 		.bytes = 1 << 22, .depth = 64, .string = string_max, .integers = JSON_ANY_NUMBER};
@@ -384,7 +409,8 @@ static int is_the_same(const char *text, size_t len, uint64_t string_max, const 
 static void test_splits(void)
 {
 	static const char *const documents[] = {
-		"{\"a\\u00e9\":[1.5e-7,\"\\ud83d\\ude00 \xf0\x9f\x98\x80\",null],\"b\":{\"c\":true}}\n",
+		"{\"a\\u00e9\":[1.5e-7,\"\\ud83d\\ude00 "
+		"\xf0\x9f\x98\x80\",null],\"b\":{\"c\":true}}\n",
 		"[\"\xe2\x82\xac\",\"\\ud83d\",1]",
 		"{\"a\":1,\"a\":2}",
 		"[12345678901234567890,\"cut",
@@ -397,11 +423,13 @@ static void test_splits(void)
 	unsigned different = 0, refused = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(documents); i++)
-		is_the_same(documents[i], strlen(documents[i]), 1 << 16, pieces, ARRAY_LEN(pieces), &different);
+		is_the_same(documents[i], strlen(documents[i]), 1 << 16, pieces, ARRAY_LEN(pieces),
+			    &different);
 	CHECK(different == 0);
 	add_document(&large, 300000);
 	CHECK(err.class == SBX_OK);
-	CHECK(is_the_same(large.data, large.len, 1 << 16, pieces, ARRAY_LEN(pieces), &different) == 0);
+	CHECK(is_the_same(large.data, large.len, 1 << 16, pieces, ARRAY_LEN(pieces), &different) ==
+	      0);
 	CHECK(is_the_same(large.data, large.len, 5000, pieces, ARRAY_LEN(pieces), &different) == 1);
 	CHECK(different == 0);
 	/* One byte is another, or all behind it is gone. */
@@ -438,10 +466,12 @@ static void test_tee(void)
 	json_lex_tee(lex, collect, &seen);
 	while (token != JSON_END && json_lex_next(lex, &token, &word, &len, &err) == 0)
 		;
-	CHECK(token == JSON_END && seen.len == text.len && memcmp(seen.data, text.data, text.len) == 0);
+	CHECK(token == JSON_END && seen.len == text.len &&
+	      memcmp(seen.data, text.data, text.len) == 0);
 }
 
-/* A value that was passed over once is jumped over: what follows is the same, and stands at the same place. */
+/* A value that was passed over once is jumped over: what follows is the same, and stands at the
+ * same place. */
 static void test_jump(void)
 {
 	auto_buf text = BUF_INIT(1 << 20);
@@ -459,7 +489,8 @@ static void test_jump(void)
 	json_lex_next(lex, &token, &word, &len, &err);
 	CHECK(json_lex_skip_value(lex, &err) == 0);
 	uint64_t end = json_lex_offset(lex);
-	CHECK(json_lex_next(lex, &token, &word, &len, &err) == 0 && token == JSON_KEY && word[0] == 'b');
+	CHECK(json_lex_next(lex, &token, &word, &len, &err) == 0 && token == JSON_KEY &&
+	      word[0] == 'b');
 	json_lex_place(lex, &line, &column);
 	auto_fd fd = io_sealed_memfd("document", text.data, text.len, &err);
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
@@ -469,10 +500,12 @@ static void test_jump(void)
 		json_lex_next(again, &token, &word, &len, &err);
 		json_lex_next(again, &token, &word, &len, &err);
 		CHECK(json_lex_jump(again, end, &err) == 0 && json_lex_offset(again) == end);
-		CHECK(json_lex_next(again, &token, &word, &len, &err) == 0 && token == JSON_KEY && word[0] == 'b');
+		CHECK(json_lex_next(again, &token, &word, &len, &err) == 0 && token == JSON_KEY &&
+		      word[0] == 'b');
 		json_lex_place(again, &again_line, &again_column);
 		CHECK(line > 1 && line == again_line && column == again_column);
-		CHECK(json_lex_skip_value(again, &err) == 0 && json_lex_next(again, &token, &word, &len, &err) == 0 &&
+		CHECK(json_lex_skip_value(again, &err) == 0 &&
+		      json_lex_next(again, &token, &word, &len, &err) == 0 &&
 		      token == JSON_OBJECT_CLOSE);
 	}
 	piece = SIZE_MAX;
@@ -499,10 +532,12 @@ static void test_skip_to(void)
 	CHECK(token == JSON_ARRAY_OPEN && json_lex_depth(lex) == 4);
 	CHECK(json_lex_skip_to(lex, 1, &err) == 0 && json_lex_depth(lex) == 1);
 	CHECK(json_lex_skip_to(lex, 1, &err) == 0);
-	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_NUMBER && text[0] == '4');
+	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_NUMBER &&
+	      text[0] == '4');
 	/* What is passed over is checked. */
 	auto_json_lex *twice = json_lex_memory("[{\"a\":1,\"a\":2}]", 17, &wide, &err);
-	CHECK(json_lex_next(twice, &token, &text, &len, &err) == 0 && json_lex_skip_to(twice, 0, &err) < 0);
+	CHECK(json_lex_next(twice, &token, &text, &len, &err) == 0 &&
+	      json_lex_skip_to(twice, 0, &err) < 0);
 	CHECK_STR(code(), "json_duplicate_key");
 }
 

@@ -306,9 +306,15 @@ static void test_configuration(void)
 		IN_MODULES("{\"address\":\"t.n\",\"expressions\":{\"a\":{\"references\":[\"x\"]},\"fixed\":{\"constant_"
 			   "value\":{\"references\":[\"x\"]}},"
 			   "\"block\":[{\"inner\":{\"references\":[\"y\"]},\"name\":{\"constant_value\":1}}]}}");
+	/* timestamp(), and a dynamic block, which the configuration does not show. */
+	static const char function[] = IN_MODULES("{\"address\":\"t.n\",\"expressions\":{\"a\":{}}}");
 	static const struct {
 		const char *config, *inner, *expected;
 	} cases[] = {
+		{function, "\"actions\":[\"update\"],\"after_unknown\":{\"a\":true}", "review unknown_after_apply"},
+		{function, "\"actions\":[\"update\"],\"after_unknown\":{\"b\":true}", ""},
+		{function, "\"actions\":[\"update\"],\"after_unknown\":{\"rule\":[{\"cidr\":true}]}",
+		 "review unknown_after_apply"},
 		{provisioned, "\"actions\":[\"create\"]", "review provisioner"},
 		{provisioned, "\"actions\":[\"delete\"]", "destructive delete+provisioner"},
 		{provisioned, "\"actions\":[\"update\"]", ""},
@@ -365,6 +371,43 @@ static void test_because(void)
 	CHECK(strstr(text, "\"verdict\":\"destructive\",\"errored\":false,") != NULL);
 }
 
+/* Documents that cost more than their size: each of them took minutes when a walk began anew for each child. */
+static void test_cost(void)
+{
+	auto_buf plan = BUF_INIT(64 << 20);
+	const unsigned many = 60000, deep = 150;
+
+	/* Values and masks of many elements. */
+	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_changes\":[{\"address\":\"t.b\",\"type\":\"t\",\"change\":{"
+			   "\"actions\":[\"no-op\"]", &err);
+	for (int part = 0; part < 4; part++) {
+		static const char *const names[] = {"before", "after", "before_sensitive", "after_sensitive"};
+		buf_addf(&plan, &err, ",\"%s\":{\"l\":[", names[part]);
+		for (unsigned i = 0; i < many; i++)
+			buf_addf(&plan, &err, "%s{\"k%u\":[%s]}", i ? "," : "", i, part < 2 ? "\"x\"" : "true");
+		buf_add_str(&plan, "],\"o\":{", &err);
+		for (unsigned i = 0; i < many; i++)
+			buf_addf(&plan, &err, "%s\"k%u\":%s", i ? "," : "", i, part < 2 ? "\"x\"" : "true");
+		buf_add_str(&plan, "}}", &err);
+	}
+	buf_add_str(&plan, "}}]}", &err);
+	CHECK(judge_bytes(plan.data, plan.len)[0] == '{');
+	/* Drift, deeply nested. */
+	buf_reset(&plan);
+	buf_add_str(&plan, "{" HEAD "," VALUES "," CONFIG ",\"resource_drift\":[{\"address\":\"t.b\",\"change\":{\"actions\":["
+			   "\"update\"]", &err);
+	for (int part = 0; part < 2; part++) {
+		buf_addf(&plan, &err, ",\"%s\":", part ? "after" : "before");
+		for (unsigned i = 0; i < deep; i++)
+			buf_add_str(&plan, "{\"a\":", &err);
+		buf_addf(&plan, &err, "%d", 1);
+		for (unsigned i = 0; i < deep; i++)
+			buf_add_str(&plan, "}", &err);
+	}
+	buf_add_str(&plan, "}}]}", &err);
+	CHECK_STR(findings_of(buf_str(&plan)), "");
+}
+
 /* The strongest come first, at most 200 of them; the rest is counted. */
 static void test_bounded(void)
 {
@@ -411,6 +454,7 @@ int main(void)
 	test_sensitivity();
 	test_configuration();
 	test_because();
+	test_cost();
 	test_bounded();
 	buf_clear(&report_text);
 	return unit_done();

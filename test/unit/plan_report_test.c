@@ -112,6 +112,16 @@ static void test_sensitive(void)
 	hides(WHOLE(CHANGE("t.m", REPLACED "\"before\":{\"a\":\"{\\\"k\\\":\\\"pa\\\\\\\"zzz\\\"}\"},\"after\":{\"a\":\"plain\"}") ","
 		    CHANGE("t.n", "\"actions\":[\"no-op\"],\"before\":{\"p\":\"pa\\\"zzz\"},\"before_sensitive\":{\"p\":true}"),
 		    ""), "zzz", "plain");
+	/* As jsonencode writes it; a document within a document; in a map, with a line feed. */
+	hides(WHOLE(CHANGE("t.m", REPLACED "\"before\":{\"a\":\"{\\\"k\\\":\\\"p\\\\u0026ss\\\\u003czzz\\\"}\"},\"after\":{\"a\":\"plain\"}") ","
+		    CHANGE("t.n", "\"actions\":[\"no-op\"],\"before\":{\"p\":\"p&ss<zzz\"},\"before_sensitive\":{\"p\":true}"),
+		    ""), "zzz", "plain");
+	hides(WHOLE(CHANGE("t.m", REPLACED "\"before\":{\"a\":\"{\\\"k\\\":\\\"{\\\\\\\"i\\\\\\\":\\\\\\\"q\\\\\\\\\\\\\\\"zzz\\\\\\\"}\\\"}\"},\"after\":{\"a\":\"plain\"}") ","
+		    CHANGE("t.n", "\"actions\":[\"no-op\"],\"before\":{\"p\":\"q\\\"zzz\"},\"before_sensitive\":{\"p\":true}"),
+		    ""), "zzz", "plain");
+	hides(WHOLE(CHANGE("t.m", REPLACED "\"before\":{\"a\":{\"k\":\"{\\n \\\"type\\\": zzz\"}},\"after\":{\"a\":\"plain\"}") ","
+		    CHANGE("t.n", "\"actions\":[\"no-op\"],\"before\":{\"p\":\"{\\n \\\"type\\\": zzz\"},\"before_sensitive\":{\"p\":true}"),
+		    ""), "zzz", "plain");
 	/* By a variable that is declared sensitive; one that is not is shown. */
 #define VARIABLE(declared)                                                                                             \
 	"{\"format_version\":\"1.2\",\"variables\":{\"v\":{\"value\":{\"x\":[\"hunter2\"]}}},\"planned_values\":{"    \
@@ -128,6 +138,13 @@ static void test_sensitive(void)
 
 static void test_sentences(void)
 {
+	/* Indexes that stand next to others. */
+	CHECK(says(WHOLE(CHANGE("t.n", "\"actions\":[\"delete\",\"create\"],\"replace_paths\":[[\"a\",1,2],[\"b\",0],[\"1b\"]],"
+					"\"before\":{\"b\":[\"old\"]},\"after\":{\"b\":[\"new\"]}"), ""),
+		   "\"because\":[\"a[1][2]\",\"b[0]\",\"[\\\"1b\\\"]\"],\"values\":[{\"path\":\"a[1][2]\"},{\"path\":\"b[0]\","
+		   "\"before\":\"\\\"old\\\"\",\"after\":\"\\\"new\\\"\"}"));
+	/* Characters that turn text are escaped in JSON too. */
+	CHECK(says(WHOLE(CHANGE("t.\\u202eb", "\"actions\":[\"delete\"]"), ""), "{\"address\":\"t.\\u202eb\","));
 	CHECK(says(WHOLE(CHANGE("t.n", REPLACED "\"before\":{\"a\":\"x\"},\"after\":{\"a\":\"y\"}"), ""),
 		   "\"text\":\"Because \\\"a\\\" (\\\"x\\\" -> \\\"y\\\") changes, the object is destroyed, then another one is "
 		   "made.\""));

@@ -1,5 +1,6 @@
-/* The reader of plans gives the same answer to the same bytes, whatever the reads give: every plan of the corpus, the
- * hostile ones too, as it is, and behind and before a long member that moves it across blocks. */
+/* The reader of plans gives the same answer to the same bytes, whatever the reads give: every plan
+ * of the corpus, the hostile ones too, as it is, and behind and before a long member that moves it
+ * across blocks. */
 #include "plan_read.h"
 
 #include <dirent.h>
@@ -13,7 +14,8 @@
 static struct sbx_error err;
 static struct signal_table table;
 
-/* What a read gives at most: PIECE bytes, or with PIECE 0 a number by chance. In place of the C library's. */
+/* What a read gives at most: PIECE bytes, or with PIECE 0 a number by chance. In place of the C
+ * library's. */
 static size_t piece = SIZE_MAX;
 static unsigned chance = 1;
 
@@ -70,8 +72,8 @@ static void try_all_pieces(const char *name, const struct buf *text)
 		judge(fd, &cut);
 		if (strcmp(buf_str(&whole), buf_str(&cut)) != 0) {
 			different++;
-			printf("# %s in pieces of %zu: %.300s\n# and not: %.300s\n", name, piece, buf_str(&cut),
-			       buf_str(&whole));
+			printf("# %s in pieces of %zu: %.300s\n# and not: %.300s\n", name, piece,
+			       buf_str(&cut), buf_str(&whole));
 		}
 	}
 	piece = SIZE_MAX;
@@ -84,9 +86,11 @@ static void add_padding(struct buf *out, size_t size)
 
 	buf_add_str(out, "\"padding\":[{\"a\":0}", &err);
 	while (out->len < end) {
-		buf_addf(out, &err, ",{\"%u\":\"%.*s\\n\xc3\xa4\\u20ac\",", by_chance(1000), (int)by_chance(60),
+		buf_addf(out, &err, ",{\"%u\":\"%.*s\\n\xc3\xa4\\u20ac\",", by_chance(1000),
+			 (int)by_chance(60),
 			 "plain text plain text plain text plain text plain text plain text");
-		buf_addf(out, &err, "\"k%u\":[%u,true,null,-1.5e3]}", by_chance(1000), by_chance(1000000));
+		buf_addf(out, &err, "\"k%u\":[%u,true,null,-1.5e3]}", by_chance(1000),
+			 by_chance(1000000));
 	}
 	buf_add_str(out, "]", &err);
 }
@@ -129,7 +133,8 @@ static void try_directory(const char *name)
 	if (directory == NULL)
 		return;
 	for (struct dirent *entry; (entry = readdir(directory)) != NULL;)
-		if (strstr(entry->d_name, ".json") != NULL && strcmp(entry->d_name, "manifest.json") != 0)
+		if (strstr(entry->d_name, ".json") != NULL &&
+		    strcmp(entry->d_name, "manifest.json") != 0)
 			try_file(name, entry->d_name);
 	closedir(directory);
 }
@@ -139,7 +144,8 @@ static void map_table(const char *program)
 {
 	auto_buf path = BUF_INIT(4096);
 
-	buf_addf(&path, &err, "%.*s/../share/sbx/signals.table", (int)(strrchr(program, '/') - program), program);
+	buf_addf(&path, &err, "%.*s/../share/sbx/signals.table",
+		 (int)(strrchr(program, '/') - program), program);
 	auto_fd fd = open(path.data, O_RDONLY | O_CLOEXEC);
 	CHECK(fd >= 0 && signal_table_map(fd, &table, &err) == 0);
 }

@@ -20,12 +20,14 @@ static int refused(const char *code)
 	return result;
 }
 
-static const struct plan_node *member(const struct plan_tree *tree, const struct plan_node *object, const char *name)
+static const struct plan_node *member(const struct plan_tree *tree, const struct plan_node *object,
+				      const char *name)
 {
 	return plan_tree_member(tree, object, name, strlen(name));
 }
 
-static int is(const struct plan_tree *tree, const struct plan_node *node, enum plan_kind kind, const char *text)
+static int is(const struct plan_tree *tree, const struct plan_node *node, enum plan_kind kind,
+	      const char *text)
 {
 	return node != NULL && node->kind == (uint32_t)kind && node->len == strlen(text) &&
 	       memcmp(plan_tree_text(tree, node), text, node->len) == 0;
@@ -37,9 +39,12 @@ static void test_find(void)
 
 	plan_tree_init(&tree);
 	CHECK(plan_tree_root(&tree) == NULL);
-	CHECK(parse(&tree, " {\"a\":[1,{\"b\":\"x\\u0000y\"},[],-2.50],\"\":true,\"c\":{\"d\":null,\"e\":false}} ") == 0);
-	const struct plan_node *root = plan_tree_root(&tree), *a = member(&tree, root, "a"), *c = member(&tree, root, "c");
-	CHECK(root != NULL && root->kind == PLAN_OBJECT && root->next == tree.count && root->key_len == 0);
+	CHECK(parse(&tree, " {\"a\":[1,{\"b\":\"x\\u0000y\"},[],-2.50],\"\":true,\"c\":{\"d\":null,"
+			   "\"e\":false}} ") == 0);
+	const struct plan_node *root = plan_tree_root(&tree), *a = member(&tree, root, "a"),
+			       *c = member(&tree, root, "c");
+	CHECK(root != NULL && root->kind == PLAN_OBJECT && root->next == tree.count &&
+	      root->key_len == 0);
 	CHECK(a != NULL && a->kind == PLAN_ARRAY && a == plan_tree_first(&tree, root));
 	CHECK(is(&tree, plan_tree_element(&tree, a, 0), PLAN_NUMBER, "1"));
 	CHECK(is(&tree, plan_tree_element(&tree, a, 3), PLAN_NUMBER, "-2.50"));
@@ -47,15 +52,19 @@ static void test_find(void)
 	const struct plan_node *b = member(&tree, plan_tree_element(&tree, a, 1), "b");
 	CHECK(b != NULL && b->len == 3 && memcmp(plan_tree_text(&tree, b), "x\0y", 3) == 0);
 	CHECK(plan_tree_first(&tree, plan_tree_element(&tree, a, 2)) == NULL);
-	CHECK(is(&tree, member(&tree, root, ""), PLAN_TRUE, "") && is(&tree, member(&tree, c, "d"), PLAN_NULL, "") &&
+	CHECK(is(&tree, member(&tree, root, ""), PLAN_TRUE, "") &&
+	      is(&tree, member(&tree, c, "d"), PLAN_NULL, "") &&
 	      is(&tree, member(&tree, c, "e"), PLAN_FALSE, ""));
-	CHECK(member(&tree, root, "b") == NULL && member(&tree, root, "aa") == NULL && member(&tree, a, "a") == NULL);
-	CHECK(plan_tree_behind(&tree, root, c) == NULL && plan_tree_behind(&tree, root, a) == member(&tree, root, ""));
+	CHECK(member(&tree, root, "b") == NULL && member(&tree, root, "aa") == NULL &&
+	      member(&tree, a, "a") == NULL);
+	CHECK(plan_tree_behind(&tree, root, c) == NULL &&
+	      plan_tree_behind(&tree, root, a) == member(&tree, root, ""));
 	CHECK(plan_tree_first(&tree, b) == NULL);
 	CHECK(c->key_len == 1 && plan_tree_name(&tree, c)[0] == 'c');
 	plan_tree_reset(&tree);
 	CHECK(plan_tree_root(&tree) == NULL && tree.cap > 0);
-	CHECK(parse(&tree, "7") == 0 && is(&tree, plan_tree_root(&tree), PLAN_NUMBER, "7") && tree.count == 1);
+	CHECK(parse(&tree, "7") == 0 && is(&tree, plan_tree_root(&tree), PLAN_NUMBER, "7") &&
+	      tree.count == 1);
 	plan_tree_clear(&tree);
 }
 
@@ -65,8 +74,8 @@ static void test_nothing_there(void)
 
 	plan_tree_init(&tree);
 	CHECK(plan_tree_root(NULL) == NULL && plan_tree_first(&tree, NULL) == NULL &&
-	      plan_tree_behind(&tree, NULL, NULL) == NULL && plan_tree_element(&tree, NULL, 0) == NULL &&
-	      member(&tree, NULL, "a") == NULL);
+	      plan_tree_behind(&tree, NULL, NULL) == NULL &&
+	      plan_tree_element(&tree, NULL, 0) == NULL && member(&tree, NULL, "a") == NULL);
 	CHECK_STR(plan_tree_text(&tree, NULL), "");
 	CHECK_STR(plan_tree_name(&tree, NULL), "");
 	CHECK(plan_tree_equal(&tree, NULL, &tree, NULL) == 0);
@@ -83,13 +92,16 @@ static void test_read(void)
 	struct plan_tree tree;
 
 	plan_tree_init(&tree);
-	CHECK(plan_next(&s, &err) == 0 && plan_key(&s, &err) == 1 && plan_tree_read(&s, &tree, &err) == 0);
+	CHECK(plan_next(&s, &err) == 0 && plan_key(&s, &err) == 1 &&
+	      plan_tree_read(&s, &tree, &err) == 0);
 	const struct plan_node *b = member(&tree, plan_tree_root(&tree), "b");
 	CHECK(tree.count == 3 && is(&tree, plan_tree_element(&tree, b, 0), PLAN_NUMBER, "1"));
 	CHECK(plan_key(&s, &err) == 1 && plan_is(&s, "c") && plan_next(&s, &err) == 0 &&
 	      plan_tree_read_rest(&s, &tree, &err) == 0);
-	CHECK(tree.count == 2 && is(&tree, plan_tree_element(&tree, plan_tree_root(&tree), 0), PLAN_STRING, "d"));
-	CHECK(plan_key(&s, &err) == 1 && plan_next(&s, &err) == 0 && plan_tree_read_rest(&s, &tree, &err) == 0);
+	CHECK(tree.count == 2 &&
+	      is(&tree, plan_tree_element(&tree, plan_tree_root(&tree), 0), PLAN_STRING, "d"));
+	CHECK(plan_key(&s, &err) == 1 && plan_next(&s, &err) == 0 &&
+	      plan_tree_read_rest(&s, &tree, &err) == 0);
 	CHECK(is(&tree, plan_tree_root(&tree), PLAN_NUMBER, "2"));
 	CHECK(plan_key(&s, &err) == 0 && plan_expect(&s, JSON_END, "more", &err) == 0);
 	plan_tree_clear(&tree);
@@ -98,9 +110,12 @@ static void test_read(void)
 static void test_refused(void)
 {
 	static const char *const cases[][2] = {
-		{"", "json_empty"},		{"{\"a\":1,\"a\":2}", "json_duplicate_key"},
-		{"[1", "json_truncated"},	{"[1] 2", "json_trailing"},
-		{"{\"a\":tru}", "json_syntax"}, {"\"\\ud800\"", "json_surrogate"},
+		{"", "json_empty"},
+		{"{\"a\":1,\"a\":2}", "json_duplicate_key"},
+		{"[1", "json_truncated"},
+		{"[1] 2", "json_trailing"},
+		{"{\"a\":tru}", "json_syntax"},
+		{"\"\\ud800\"", "json_surrogate"},
 	};
 	struct plan_tree tree;
 
@@ -124,7 +139,8 @@ static void test_depth(void)
 		buf_add_str(&text, "[", &err);
 	for (int i = 0; i < LIMIT_PLAN_DEPTH; i++)
 		buf_add_str(&text, "]", &err);
-	CHECK(parse(&tree, text.data) == 0 && parse(&again, text.data) == 0 && tree.count == LIMIT_PLAN_DEPTH);
+	CHECK(parse(&tree, text.data) == 0 && parse(&again, text.data) == 0 &&
+	      tree.count == LIMIT_PLAN_DEPTH);
 	CHECK(plan_tree_equal(&tree, plan_tree_root(&tree), &again, plan_tree_root(&again)) == 1);
 	text.data[0] = ' ';
 	text.data[text.len - 1] = ' ';
@@ -149,7 +165,8 @@ static void test_too_large(void)
 	for (uint32_t i = 2; i < LIMIT_PLAN_TREE_NODES; i++)
 		buf_add_str(&text, ",0", &err);
 	buf_add_str(&text, "]", &err);
-	CHECK(plan_tree_parse(&tree, text.data, text.len, &err) == 0 && tree.count == LIMIT_PLAN_TREE_NODES);
+	CHECK(plan_tree_parse(&tree, text.data, text.len, &err) == 0 &&
+	      tree.count == LIMIT_PLAN_TREE_NODES);
 	text.len--;
 	buf_add_str(&text, ",0]", &err);
 	CHECK(plan_tree_parse(&tree, text.data, text.len, &err) < 0 && refused("too_large"));
@@ -183,8 +200,10 @@ static void test_equal(void)
 		{"{\"a\":1,\"b\":2}", "{\"b\":1,\"a\":2}", 0},
 		{"{\"a\":1,\"b\":2}", "{\"a\":1,\"c\":2}", 0},
 		{"{\"a\":1}", "{\"a\":1,\"b\":2}", 0},
-		{"{\"a\":1,\"b\":[{\"x\":1,\"y\":2},3],\"c\":0}", "{\"a\":1,\"c\":0,\"b\":[{\"y\":2,\"x\":1},3]}", 1},
-		{"{\"a\":1,\"b\":[{\"x\":1,\"y\":2},3],\"c\":0}", "{\"a\":1,\"c\":0,\"b\":[{\"y\":2,\"x\":3},3]}", 0},
+		{"{\"a\":1,\"b\":[{\"x\":1,\"y\":2},3],\"c\":0}",
+		 "{\"a\":1,\"c\":0,\"b\":[{\"y\":2,\"x\":1},3]}", 1},
+		{"{\"a\":1,\"b\":[{\"x\":1,\"y\":2},3],\"c\":0}",
+		 "{\"a\":1,\"c\":0,\"b\":[{\"y\":2,\"x\":3},3]}", 0},
 		{"{\"a\\u0000b\":1,\"a\\u0000c\":2}", "{\"a\\u0000c\":2,\"a\\u0000b\":1}", 1},
 		{"{\"aa\":1,\"b\":2}", "{\"b\":2,\"a\":1}", 0},
 	};
@@ -194,19 +213,24 @@ static void test_equal(void)
 	plan_tree_init(&b);
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		CHECK(parse(&a, cases[i].a) == 0 && parse(&b, cases[i].b) == 0);
-		CHECK(plan_tree_equal(&a, plan_tree_root(&a), &b, plan_tree_root(&b)) == cases[i].equal);
-		CHECK(plan_tree_equal(&b, plan_tree_root(&b), &a, plan_tree_root(&a)) == cases[i].equal);
+		CHECK(plan_tree_equal(&a, plan_tree_root(&a), &b, plan_tree_root(&b)) ==
+		      cases[i].equal);
+		CHECK(plan_tree_equal(&b, plan_tree_root(&b), &a, plan_tree_root(&a)) ==
+		      cases[i].equal);
 	}
 	/* Parts of one tree. */
 	CHECK(parse(&a, "[{\"a\":1,\"b\":2},0,{\"b\":2,\"a\":1}]") == 0);
 	const struct plan_node *root = plan_tree_root(&a);
-	CHECK(plan_tree_equal(&a, plan_tree_element(&a, root, 0), &a, plan_tree_element(&a, root, 2)) == 1);
-	CHECK(plan_tree_equal(&a, plan_tree_element(&a, root, 0), &a, plan_tree_element(&a, root, 1)) == 0);
+	CHECK(plan_tree_equal(&a, plan_tree_element(&a, root, 0), &a,
+			      plan_tree_element(&a, root, 2)) == 1);
+	CHECK(plan_tree_equal(&a, plan_tree_element(&a, root, 0), &a,
+			      plan_tree_element(&a, root, 1)) == 0);
 	plan_tree_clear(&a);
 	plan_tree_clear(&b);
 }
 
-/* A hundred thousand members in the opposite order, which take minutes when each is searched for. */
+/* A hundred thousand members in the opposite order, which take minutes when each is searched for.
+ */
 static void test_equal_large(void)
 {
 	enum { MEMBERS = 100000 };
@@ -217,7 +241,8 @@ static void test_equal_large(void)
 	plan_tree_init(&b);
 	for (int i = 0; i < MEMBERS; i++) {
 		buf_addf(&up, &err, "%s\"name-%d\":%d", i == 0 ? "{" : ",", i, i);
-		buf_addf(&down, &err, "%s\"name-%d\":%d", i == 0 ? "{" : ",", MEMBERS - 1 - i, MEMBERS - 1 - i);
+		buf_addf(&down, &err, "%s\"name-%d\":%d", i == 0 ? "{" : ",", MEMBERS - 1 - i,
+			 MEMBERS - 1 - i);
 	}
 	buf_add_str(&up, "}", &err);
 	buf_add_str(&down, "}", &err);

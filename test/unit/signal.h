@@ -96,15 +96,22 @@ static inline void parse(struct plan_tree *tree, const char *text)
 		printf("# a test's text is no JSON: %s\n", json.data);
 }
 
-static int (*is_argument)(void *context, const struct signal_place *places, unsigned count);
+static enum signal_source (*source)(void *context, const struct signal_place *places, unsigned count);
 
-static inline int nothing_is_argument(void *context, const struct signal_place *places,
-				      unsigned count)
+static inline enum signal_source from_provider(void *context, const struct signal_place *places, unsigned count)
 {
 	(void)context;
 	(void)places;
 	(void)count;
-	return 0;
+	return SIGNAL_FROM_PROVIDER;
+}
+
+static inline enum signal_source from_anything(void *context, const struct signal_place *places, unsigned count)
+{
+	(void)context;
+	(void)places;
+	(void)count;
+	return SIGNAL_FROM_ANYTHING;
 }
 
 static inline const char *match(struct signal_matcher *m, enum signal_action action,
@@ -124,7 +131,7 @@ static inline const char *match(struct signal_matcher *m, enum signal_action act
 		.before = &trees[0],
 		.after = &trees[1],
 		.unknown = &trees[2],
-		.is_argument = is_argument,
+		.source = source,
 	};
 	if (signal_match(m, &subject, see, &seen, &err) < 0)
 		buf_addf(&seen.text, &err, "failed: %s", err.code);

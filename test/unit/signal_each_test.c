@@ -89,7 +89,7 @@ static void test_each_unknown(void)
 	CHECK_STR(ask(KEYED, "{'in':[{'from':1,'to':1,'cidr':['all']}]}",
 		      "{'in':[{'from':1,'to':1}]}", "{'in':[{'cidr':true}]}"),
 		  "no");
-	is_argument = nothing_is_argument;
+	source = from_provider;
 	CHECK_STR(ask(OPEN, "{'in':[{'id':7,'cidr':['all']}]}", "{'in':[{'cidr':['all']}]}",
 		      "{'in':[{'id':true}]}"),
 		  "no");
@@ -97,7 +97,7 @@ static void test_each_unknown(void)
 		      "{'in':[{'id':true}]}"),
 		  "yes in[0].cidr[0]");
 	CHECK_STR(ask(OPEN, NULL, "{}", "{'in':true}"), "no");
-	is_argument = NULL;
+	source = NULL;
 }
 
 static void test_each_compared(void)

@@ -125,10 +125,11 @@ static void test_prefix(void)
 		"0.0.0.0/0", "0.0.0.0/1", "128.0.0.0/1", "1.2.3.4/0", "10.0.0.0/7",
 		"::/0",	     "2000::/3",  "fd00::/8",	 "::/31",     "::ffff:0.0.0.0/96"};
 	static const char *const no[] = {
-		"10.0.0.0/8",	      "10.0.0.0/24", "::/32",  "2001:db8::/32", "0.0.0.0", "::",
-		"0.0.0.0/",	      "0.0.0.0/33",  "::/129", "0.0.0.0/00",	"0/0",	   "/0",
-		"0.0.0.0/-1",	      "0.0.0.0/0 ",  " ::/0",  "any",		"",	   "::/0/0",
+		"10.0.0.0/8", "10.0.0.0/24", "::/32", "2001:db8::/32", "0.0.0.0", "::", "any", "",
 		"::ffff:10.0.0.0/104"};
+	/* No block to us, and perhaps one to somebody else. */
+	static const char *const odd[] = {"0.0.0.0/", "0.0.0.0/33", "::/129", "0/0", "/0", "0.0.0.0/-1", "::/0/0",
+					  "0.0.0.0/0\\u0000"};
 	char json[128];
 
 	for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
@@ -139,7 +140,10 @@ static void test_prefix(void)
 		snprintf(json, sizeof json, "{'a':'%s'}", no[i]);
 		CHECK_STR(made(wide, json), "no");
 	}
-	CHECK_STR(made(wide, "{'a':'0.0.0.0/0\\u0000'}"), "no");
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+		snprintf(json, sizeof json, "{'a':'%s'}", odd[i]);
+		CHECK_STR(made(wide, json), "unknown a");
+	}
 	CHECK_STR(made(wide, "{'a':0}"), "no");
 	CHECK_STR(made(wide, "{}"), "no");
 }
@@ -416,11 +420,44 @@ static void test_unknown(void)
 	/* Old values are always known. */
 	CHECK_STR(ask("when: {was: a, is: [1]}", "{'a':1}", "{}", "{'a':true}"), "yes a");
 	/* What the provider chooses is no setting of the plan. */
-	is_argument = nothing_is_argument;
+	source = from_provider;
 	CHECK_STR(ask(rule, NULL, "{}", "{'a':true}"), "no");
 	CHECK_STR(ask("when: {at: a, set: false}", NULL, "{}", "{'a':true}"), "no");
 	CHECK_STR(ask("when: {at: a, is: [1]}", NULL, "{'a':1}", "{'b':true}"), "yes a");
-	is_argument = NULL;
+	/* What may be anything is not excused by what only the author says of it. */
+	source = from_anything;
+	CHECK_STR(ask("when: {at: a, set: true, known: true}", NULL, "{}", "{'a':true}"), "unknown a");
+	CHECK_STR(ask("when: {at: a, changes: true, known: true}", "{'a':1}", "{}", "{'a':true}"), "unknown a");
+	CHECK_STR(ask("when: {at: a, is: [1], known: true}", NULL, "{'a':2}", NULL), "no");
+	source = NULL;
+}
+
+/* One part of an any that held before excuses no other. */
+static void test_parts(void)
+{
+	static const char either[] = "when: {any: [{at: a, is: [1]}, {at: b, is: [1]}]}";
+
+	CHECK_STR(ask(either, "{'a':1}", "{'a':1,'b':1}", NULL), "yes b");
+	CHECK_STR(ask(either, "{'a':1}", "{'a':1,'b':2}", NULL), "no");
+	CHECK_STR(ask(either, "{'a':1,'b':1}", "{'a':1,'b':1}", NULL), "no");
+	CHECK_STR(ask(either, "{'a':1}", "{'a':1}", "{'b':true}"), "unknown b");
+}
+
+/* How address blocks are written elsewhere. */
+static void test_blocks(void)
+{
+	static const char *const cases[][2] = {
+		{" 0.0.0.0/0", "yes a"}, {"0.0.0.0/00", "yes a"}, {"000.0.0.0/0 ", "yes a"}, {"0.0.0.0/+0", "yes a"},
+		{"010.0.0.0/08", "no"},	 {"10.0.0.0/8", "no"},	  {"10.0.0.0", "no"},	     {"sg-1/2/3", "unknown a"},
+		{"::/0", "yes a"},	 {"::/00", "yes a"},	  {"10.0.0.256/8", "unknown a"}, {"Internet", "no"},
+		{"0.0.0.0/x", "unknown a"},
+	};
+	char after[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		snprintf(after, sizeof after, "{'a':'%s'}", cases[i][0]);
+		CHECK_STR(ask("when: {at: a, prefix_below: 8}", NULL, after, NULL), cases[i][1]);
+	}
 }
 
 /* --- hits --- */
@@ -486,7 +523,7 @@ static void test_hits(void)
 	plan_tree_clear(&after);
 	parse(&after, "{'a':['{']}");
 	CHECK(signal_match(m, &subject, show_hit, &shown, &err) == 0);
-	CHECK_STR(buf_str(&shown.text), "0 found what decides is no JSON: {} {");
+	CHECK_STR(buf_str(&shown.text), "0 found what decides cannot be read: {} {");
 	buf_reset(&shown.text);
 	parse(&unknown, "{'a':[true]}");
 	CHECK(signal_match(m, &subject, show_hit, &shown, &err) == 0);
@@ -514,5 +551,7 @@ int main(void)
 	test_actions();
 	test_unknown();
 	test_hits();
+	test_parts();
+	test_blocks();
 	return unit_done();
 }
