@@ -1,5 +1,5 @@
-/* sbx-approve: as a filter, claims the approval that a call needs, or holds the call. As a command of a person, lists,
- * shows, signs and denies requests through the desk; with --desk it is the desk. */
+/* sbx-approve: as a filter, claims the approval that a call needs, or holds the call. As a command
+ * of a person, lists, shows, signs, denies and checks requests; with --desk it is the desk. */
 #include <getopt.h>
 #include <poll.h>
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include "hostcheck.h"
 #include "io.h"
 #include "log.h"
+#include "notify.h"
 #include "person.h"
 
 static const int poll_ms = 200; /* a person signs; nobody notices a fifth of a second */
@@ -22,21 +23,25 @@ static const int progress_ms = 5000;
 
 static const char usage[] =
 	"usage: sbx-approve [--config FILE] [--wait TIME]\n"
-	"       sbx-approve [--config FILE] list | show ID | sign ID [--key FILE] | deny ID [REASON...]\n"
+	"       sbx-approve [--config FILE] list | show ID | sign ID [--key FILE] | deny ID "
+	"[--reason TEXT]\n"
+	"       sbx-approve [--config FILE] resolve ID | export ID DIR | verify PATH | enrol NAME "
+	"[--key FILE]\n"
 	"       sbx-approve [--config FILE] --desk NAME\n"
-	"Claim the approval of the call on stdin, or ask for one. Or, for people: read and sign what is asked for.\n"
+	"Claim the approval of the call on stdin, or ask for one. Or, for people: read and sign "
+	"what is asked for.\n"
 	"  --config FILE  settings (default: $SBX_CONFIG, else /etc/sbx/sbx.yaml)\n"
 	"  --wait TIME    wait for a signature at most this long (20s, 2m; default 0s, most 30m)\n"
-	"  --key FILE     the key to sign with (default: a key in ~/.ssh)\n"
+	"  --key FILE     the key to sign with, or to make (default: one in ~/.ssh)\n"
+	"  --reason TEXT  why it is denied; the call is told\n"
 	"  --desk NAME    answer one request of the person NAME on stdin\n"
 	"  -h, --help     this text\n"
 	"  -V, --version  the version\n";
 
 struct options {
-	const char *config, *desk, *key;
+	const char *config, *desk;
 	int64_t wait_ms; /* -1: not given */
-	char **words;
-	int word_count;
+	struct person_words said;
 };
 
 /* --- the filter --- */
@@ -46,8 +51,17 @@ struct stage {
 	struct approvals approvals;
 	struct review review;
 	struct approval row;
+	struct notify notify;
 	int signal_fd; /* INT, TERM and HUP wait here */
 };
+
+/* Whoever is not told looks at the list: no reason to stop. */
+static void log_untold(int result, struct sbx_error *err)
+{
+	if (result < 0)
+		log_error(err);
+	sbx_error_clear(err);
+}
 
 /* From here on a signal is an answer: the object says that the call was cancelled. */
 static int watch_signals(struct stage *s, struct sbx_error *err)
@@ -67,7 +81,9 @@ static int watch_signals(struct stage *s, struct sbx_error *err)
 static int rest(struct stage *s, int ms, struct sbx_error *err)
 {
 	struct pollfd signalled = {.fd = s->signal_fd, .events = POLLIN};
+	struct sbx_error untold = SBX_ERROR_INIT;
 
+	log_untold(notify_tend(&s->notify, &untold), &untold);
 	if (poll(&signalled, 1, ms) <= 0)
 		return 0;
 	return sbx_fail(err, SBX_COMMAND_FAILED, "cancelled", "the call was cancelled before its approval was claimed");
@@ -127,19 +143,23 @@ static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
 	return approval_claim(&s->approvals, &s->row, call_id(s->f.call), err);
 }
 
+/* SIGNERS: the principals whose signatures count. */
 static jv approval_member(const struct approval *row, const char *state)
 {
 	jv member = json_set_str(json_set_str(jv_object(), "state", state), "id", row->id);
 	jv signers = jv_array();
 
-	if (row->signer[0] != '\0')
-		signers = json_append(signers, jv_string(row->signer));
-	return json_set_str(json_set(member, "signers", signers), "text_sha256", row->text_sha256);
+	for (size_t i = 0; i < row->people.count; i++)
+		signers = json_append(signers, jv_string(row->people.who[i].signer));
+	member = json_set(member, "signers", signers);
+	member = json_set_int(member, "needed", row->terms.threshold);
+	return json_set_str(member, "text_sha256", row->text_sha256);
 }
 
 /* Fill the member "approval" (invalid when there is none to write) of a call that needs one. */
 static int seek_approval(struct stage *s, int64_t wait_ms, jv *member, struct sbx_error *err)
 {
+	struct sbx_error untold = SBX_ERROR_INIT;
 	char subject[65];
 
 	if (watch_signals(s, err) < 0 ||
@@ -150,11 +170,14 @@ static int seek_approval(struct stage *s, int64_t wait_ms, jv *member, struct sb
 	    hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, err) < 0 || rest(s, 0, err) < 0 ||
 	    approval_meet(&s->approvals, &s->review, subject, &s->row, err) < 0)
 		return -1;
+	log_untold(notify_start(&s->notify, &s->f.config, &s->f.state, &s->row, &untold), &untold);
 	int done = decide(s, wait_ms, err);
 	if (done == 0)
 		*member = approval_member(&s->row, "claimed");
-	else if (s->row.status == APPROVAL_WAITING && s->row.id[0] != '\0')
+	else if (s->row.status == APPROVAL_WAITING && s->row.id[0] != '\0') {
+		approval_count(&s->approvals, &s->row);
 		*member = approval_member(&s->row, "waiting");
+	}
 	return done;
 }
 
@@ -180,8 +203,11 @@ static int handle(struct stage *s, int64_t wait_ms)
 
 static int run_filter(const struct options *o)
 {
-	struct stage s = {.f = FILTER_INIT("sbx-approve", CALL_APPROVE), .review = REVIEW_INIT, .signal_fd = -1};
-	struct sbx_error err = SBX_ERROR_INIT;
+	struct stage s = {.f = FILTER_INIT("sbx-approve", CALL_APPROVE),
+			  .review = REVIEW_INIT,
+			  .notify = NOTIFY_NONE,
+			  .signal_fd = -1};
+	struct sbx_error err = SBX_ERROR_INIT, untold = SBX_ERROR_INIT;
 	int status;
 
 	s.f.call = jv_invalid();
@@ -192,6 +218,9 @@ static int run_filter(const struct options *o)
 		status = filter_refuse(&s.f, &err);
 	else
 		status = ready == 1 ? filter_pass(&s.f) : handle(&s, o->wait_ms > 0 ? o->wait_ms : 0);
+	/* The answer ends here: whoever reads it need not wait for a message to be sent. */
+	base_close_fd(&s.f.started.reply_fd);
+	log_untold(notify_end(&s.notify, &untold), &untold);
 	approval_clear(&s.row);
 	review_clear(&s.review);
 	approvals_close(&s.approvals);
@@ -239,7 +268,7 @@ static int run_person(const struct options *o)
 	struct started started;
 
 	if (start("sbx-approve", o->config, NULL, 0, START_PERSON, &started, &err) < 0 ||
-	    person_command(&started, o->words, o->word_count, o->key, &err) < 0)
+	    person_command(&started, &o->said, &err) < 0)
 		log_error(&err);
 	return (int)err.class;
 }
@@ -251,13 +280,10 @@ enum parsed { PARSED, PARSED_HELP, PARSED_WRONG };
 static enum parsed parse(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"wait", required_argument, NULL, 'w'},
-		{"key", required_argument, NULL, 'k'},
-		{"desk", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},
-		{NULL, 0, NULL, 0},
+		{"config", required_argument, NULL, 'c'}, {"wait", required_argument, NULL, 'w'},
+		{"key", required_argument, NULL, 'k'},	  {"reason", required_argument, NULL, 'r'},
+		{"desk", required_argument, NULL, 'd'},	  {"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},	  {NULL, 0, NULL, 0},
 	};
 	uint64_t wait_ms;
 	int c;
@@ -273,7 +299,10 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 			o->wait_ms = (int64_t)wait_ms;
 			break;
 		case 'k':
-			o->key = optarg;
+			o->said.key = optarg;
+			break;
+		case 'r':
+			o->said.reason = optarg;
 			break;
 		case 'd':
 			o->desk = optarg;
@@ -287,12 +316,12 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 		default:
 			return PARSED_WRONG;
 		}
-	o->words = argv + optind;
-	o->word_count = argc - optind;
-	int signs = o->word_count > 0 && strcmp(o->words[0], "sign") == 0;
-	if ((o->word_count > 0 && !person_is_command(o->words, o->word_count)) ||
-	    (o->desk != NULL && o->word_count > 0) || (o->key != NULL && !signs) ||
-	    (o->wait_ms >= 0 && (o->word_count > 0 || o->desk != NULL)))
+	o->said.words = argv + optind;
+	o->said.count = argc - optind;
+	int is_person = o->said.count > 0;
+	if ((is_person ? !person_is_command(&o->said)
+		       : o->said.key != NULL || o->said.reason != NULL) ||
+	    (is_person && o->desk != NULL) || (o->wait_ms >= 0 && (is_person || o->desk != NULL)))
 		return PARSED_WRONG;
 	return PARSED;
 }
@@ -313,5 +342,5 @@ int main(int argc, char **argv)
 	}
 	if (o.desk != NULL)
 		return run_desk(&o);
-	return o.word_count > 0 ? run_person(&o) : run_filter(&o);
+	return o.said.count > 0 ? run_person(&o) : run_filter(&o);
 }

@@ -27,27 +27,40 @@ static const char schema_sql[] =
 	" subject TEXT NOT NULL, asked_by TEXT NOT NULL,"
 	" principal TEXT NOT NULL, tool TEXT NOT NULL, tier TEXT NOT NULL, client TEXT,"
 	" nonce TEXT NOT NULL, head TEXT NOT NULL,"
-	" created INTEGER NOT NULL, expires INTEGER NOT NULL, boot TEXT NOT NULL, booted INTEGER NOT NULL,"
+	" created INTEGER NOT NULL, expires INTEGER NOT NULL, boot TEXT NOT NULL,"
+	" booted INTEGER NOT NULL,"
 	" text BLOB NOT NULL, text_sha256 TEXT NOT NULL,"
-	" signer TEXT, signature BLOB, signed INTEGER,"
+	" threshold INTEGER NOT NULL, user_verification INTEGER NOT NULL,"
+	" signed INTEGER NOT NULL DEFAULT 0," /* people */
+	" why TEXT NOT NULL, lost TEXT NOT NULL,"
 	" call TEXT, claimed INTEGER, round INTEGER NOT NULL DEFAULT 0,"
-	" denied_by TEXT, reason TEXT,"
-	" CHECK (state NOT IN ('approved','claimed') OR (signer IS NOT NULL AND signature IS NOT NULL))"
+	" denied_by TEXT, denied INTEGER, reason TEXT, resolved_by TEXT,"
+	" CHECK (state NOT IN ('approved','claimed') OR (threshold > 0 AND signed >= threshold))"
 	") STRICT;"
-	"CREATE UNIQUE INDEX approval_open ON approval (subject) WHERE state IN ('waiting','approved');"
+	"CREATE TABLE signature ("
+	" number INTEGER PRIMARY KEY,"
+	" approval TEXT NOT NULL REFERENCES approval (id),"
+	" signer TEXT NOT NULL, key_sha256 TEXT NOT NULL, armor BLOB NOT NULL, at INTEGER NOT NULL,"
+	" UNIQUE (approval, key_sha256)"
+	") STRICT;"
+	"CREATE TABLE key (sha256 TEXT PRIMARY KEY, counter INTEGER NOT NULL) STRICT,"
+	" WITHOUT ROWID;"
+	"CREATE UNIQUE INDEX approval_open ON approval (subject)"
+	" WHERE state IN ('waiting','approved');"
 	"CREATE INDEX approval_subject ON approval (subject, number);"
 	"CREATE TABLE consumption ("
 	" approval TEXT NOT NULL REFERENCES approval (id), round INTEGER NOT NULL,"
 	" call TEXT NOT NULL UNIQUE, at INTEGER NOT NULL,"
 	" PRIMARY KEY (approval, round)"
 	") STRICT, WITHOUT ROWID;"
-	"CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), seen INTEGER NOT NULL) STRICT;"
-	"INSERT INTO clock VALUES (1, 0);";
+	"CREATE TABLE clock (one INTEGER PRIMARY KEY CHECK (one = 1), seen INTEGER NOT NULL,"
+	" told INTEGER NOT NULL) STRICT;" /* when people were told last that something waits */
+	"INSERT INTO clock VALUES (1, 0, 0);";
 
-#define COLUMNS                                                                                                        \
-	"id, number, state, subject, asked_by, principal, tool, tier, client, nonce, head, created, expires, boot, "   \
-	"booted, "                                                                                                     \
-	"text, text_sha256, signer, signature, call, round, denied_by, reason"
+#define COLUMNS                                                                                    \
+	"id, number, state, subject, asked_by, principal, tool, tier, client, nonce, head, "       \
+	"created, expires, boot, booted, text, text_sha256, threshold, user_verification, why, "   \
+	"lost, call, round, denied_by, reason, resolved_by"
 
 static const char *const status_names[] = {"waiting", "approved", "claimed", "denied", "expired"};
 
@@ -64,46 +77,37 @@ static enum approval_status parse_status(const char *name)
 	return APPROVAL_EXPIRED;
 }
 
-static enum approval_keys keys_that_count(enum same_account setting, int in_account)
-{
-	if (in_account)
-		return APPROVAL_ANY_KEY;
-	switch (setting) {
-	case SAME_ACCOUNT_FILE:
-		return APPROVAL_ANY_KEY;
-	case SAME_ACCOUNT_TOUCH:
-		return APPROVAL_TOUCHED_KEY;
-	case SAME_ACCOUNT_REFUSE:
-		break;
-	}
-	return APPROVAL_NO_KEY;
-}
-
 int approvals_open(struct approvals *approvals, const struct state *state, const struct secret *key,
 		   const struct config *config, int in_account, struct sbx_error *err)
 {
-	const struct store_schema schema = {.application_id = application_id, .version = 1, .sql = schema_sql};
+	const struct store_schema schema = {
+		.application_id = application_id, .version = 2, .sql = schema_sql};
 
 	*approvals = (struct approvals){
 		.state = state,
 		.key = key,
-		.signers = config->allowed_signers,
-		.keys = keys_that_count(config->same_account, in_account),
-		.level = !in_account && config->same_account == SAME_ACCOUNT_FILE ? REVIEW_LEVEL_0 : REVIEW_SEPARATE,
-		.store = store_open(state->fd, "approvals.db", &schema, err),
+		.config = config,
+		.in_account = in_account,
+		.level = !in_account && config->same_account == SAME_ACCOUNT_FILE ? REVIEW_LEVEL_0
+										  : REVIEW_SEPARATE,
 	};
+	if (approvers_load(config, &approvals->approvers, err) < 0)
+		return -1;
+	approvals->store = store_open(state->fd, "approvals.db", &schema, err);
 	return approvals->store != NULL ? 0 : -1;
 }
 
 void approvals_close(struct approvals *approvals)
 {
 	store_close(take_ptr(&approvals->store));
+	approvers_clear(&approvals->approvers);
 }
 
 void approval_clear(struct approval *approval)
 {
 	free(approval->text);
-	free(approval->signature);
+	for (size_t i = 0; i < approval->signature_count; i++)
+		free(approval->signatures[i].armor);
 	*approval = (struct approval){.status = APPROVAL_EXPIRED};
 }
 
@@ -146,29 +150,69 @@ static int copy_row(const struct store_row *from, struct approval *to, struct sb
 	COPY_TEXT(to->boot, 13);
 	to->booted = store_row_number(from, 14);
 	COPY_TEXT(to->text_sha256, 16);
-	COPY_TEXT(to->signer, 17);
-	COPY_TEXT(to->call, 19);
-	to->round = store_row_number(from, 20);
-	COPY_TEXT(to->denied_by, 21);
-	COPY_TEXT(to->reason, 22);
-	if (copy_bytes(from, 15, &to->text, &to->text_len, err) < 0)
-		return -1;
-	return copy_bytes(from, 18, &to->signature, &to->signature_len, err);
+	to->terms.threshold = store_row_number(from, 17);
+	to->terms.user =
+		store_row_number(from, 18) != 0 ? SSHSIG_USER_VERIFIED : SSHSIG_USER_PRESENT;
+	COPY_TEXT(to->why, 19);
+	COPY_TEXT(to->lost, 20);
+	COPY_TEXT(to->call, 21);
+	to->round = store_row_number(from, 22);
+	COPY_TEXT(to->denied_by, 23);
+	COPY_TEXT(to->reason, 24);
+	COPY_TEXT(to->resolved_by, 25);
+	return copy_bytes(from, 15, &to->text, &to->text_len, err);
 }
+
+static int take_signature(const struct store_row *from, void *context, struct sbx_error *err)
+{
+	struct approval *to = context;
+	struct approval_signature *one = &to->signatures[to->signature_count];
+
+	COPY_TEXT(one->signer, 0);
+	COPY_TEXT(one->key_sha256, 1);
+	one->at = store_row_number(from, 2);
+	if (copy_bytes(from, 3, &one->armor, &one->armor_len, err) < 0)
+		return -1;
+	to->signature_count++;
+	return to->signature_count == ARRAY_LEN(to->signatures);
+}
+
+/* The row and what was signed for it. */
+static int copy_whole(struct approvals *approvals, const struct store_row *from,
+		      struct approval *to, struct sbx_error *err)
+{
+	if (copy_row(from, to, err) < 0)
+		return -1;
+	const struct store_value values[] = {store_text(to->id)};
+	return store_query(approvals->store,
+			   "SELECT signer, key_sha256, at, armor FROM signature WHERE approval = "
+			   "?1 ORDER BY number",
+			   values, 1, take_signature, to, err) < 0
+		       ? -1
+		       : 0;
+}
+
+struct loading {
+	struct approvals *approvals;
+	struct approval *row;
+};
 
 static int load_one(const struct store_row *from, void *context, struct sbx_error *err)
 {
-	return copy_row(from, context, err) < 0 ? -1 : 1;
+	struct loading *loading = context;
+
+	return copy_whole(loading->approvals, from, loading->row, err) < 0 ? -1 : 1;
 }
 
 int approval_load(struct approvals *approvals, const char *where, const struct store_value *values, size_t count,
 		  struct approval *row, struct sbx_error *err)
 {
+	struct loading loading = {approvals, row};
 	char sql[1024];
 
 	approval_clear(row);
 	snprintf(sql, sizeof sql, "SELECT " COLUMNS " FROM approval WHERE %s", where);
-	return store_query(approvals->store, sql, values, count, load_one, row, err);
+	return store_query(approvals->store, sql, values, count, load_one, &loading, err);
 }
 
 int approval_clock_read(struct approval_clock *clock, struct sbx_error *err)
@@ -275,6 +319,7 @@ int approval_reload(struct approvals *approvals, struct approval *row, struct sb
 }
 
 struct search {
+	struct approvals *approvals;
 	struct approval *row;
 	int found;
 };
@@ -285,13 +330,13 @@ static int take_match(const struct store_row *from, void *context, struct sbx_er
 
 	if (search->found++ > 0)
 		return 0;
-	return copy_row(from, search->row, err);
+	return copy_whole(search->approvals, from, search->row, err);
 }
 
 int approval_find(struct approvals *approvals, const char *prefix, struct approval *row, struct sbx_error *err)
 {
 	const struct store_value values[] = {store_text(prefix)};
-	struct search search = {.row = row};
+	struct search search = {.approvals = approvals, .row = row};
 	size_t len = strlen(prefix);
 
 	if (len < PREFIX_MIN || len >= STATE_ID_SIZE || strspn(prefix, "0123456789abcdef") != len) {
@@ -313,6 +358,7 @@ int approval_find(struct approvals *approvals, const char *prefix, struct approv
 }
 
 struct listing {
+	struct approvals *approvals;
 	int (*each)(const struct approval *row, void *context, struct sbx_error *err);
 	void *context;
 	struct approval_clock now;
@@ -323,7 +369,7 @@ static int list_row(const struct store_row *from, void *context, struct sbx_erro
 	struct listing *listing = context;
 	auto_approval row = {0};
 
-	if (copy_row(from, &row, err) < 0)
+	if (copy_whole(listing->approvals, from, &row, err) < 0)
 		return -1;
 	return has_ended_at(&row, &listing->now) ? 0 : listing->each(&row, listing->context, err);
 }
@@ -332,7 +378,7 @@ int approval_each(struct approvals *approvals,
 		  int (*each)(const struct approval *row, void *context, struct sbx_error *err), void *context,
 		  struct sbx_error *err)
 {
-	struct listing listing = {.each = each, .context = context};
+	struct listing listing = {.approvals = approvals, .each = each, .context = context};
 
 	if (approval_clock_read(&listing.now, err) < 0)
 		return -1;

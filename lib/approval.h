@@ -5,32 +5,58 @@
 #ifndef SBX_APPROVAL_H
 #define SBX_APPROVAL_H
 
+#include "approvers.h"
 #include "config.h"
 #include "review_text.h"
 #include "signers.h"
+#include "sshsig.h"
 #include "store.h"
 
 enum approval_status { APPROVAL_WAITING, APPROVAL_APPROVED, APPROVAL_CLAIMED, APPROVAL_DENIED, APPROVAL_EXPIRED };
 const char *approval_status_name(enum approval_status status);
 
-/* Which keys count: where requester and signer share an account, a key file is one that the agent can use. */
-enum approval_keys { APPROVAL_ANY_KEY, APPROVAL_TOUCHED_KEY, APPROVAL_NO_KEY };
+/* The people whose signatures a request may need, and the signatures that it may hold. */
+#define APPROVAL_PEOPLE_MAX 9
 
 struct approvals {
 	const struct state *state;
 	const struct secret *key; /* of the seals: for `refused` */
-	const char *signers;	  /* path of the trust file */
-	enum approval_keys keys;
+	const struct config *config;
+	int in_account;		 /* 1: the agent runs elsewhere */
 	enum review_level level; /* of every text */
+	struct approvers approvers;
 	struct store *store;
 };
 
-/* Open (making it when missing) the database of STATE. All that is passed must outlive it. IN_ACCOUNT as `start` says
- * it. */
+/* Open (making it when missing) the database of STATE, and read approvers.yaml. All that is passed
+ * must outlive it. IN_ACCOUNT as `start` says it. */
 int approvals_open(struct approvals *approvals, const struct state *state, const struct secret *key,
 		   const struct config *config, int in_account, struct sbx_error *err);
 void approvals_close(struct approvals *approvals);
 #define auto_approvals __attribute__((cleanup(approvals_close))) struct approvals
+
+struct approval_signature {
+	char signer[SIGNER_SIZE]; /* the principal, when it was handed in */
+	char key_sha256[65];
+	int64_t at;  /* seconds */
+	char *armor; /* owned */
+	size_t armor_len;
+};
+
+/* Those who have signed so that it counts, each once. */
+struct approval_people {
+	size_t count;
+	struct {
+		char name[SIGNER_SIZE];
+		char signer[SIGNER_SIZE]; /* by which of their principals */
+	} who[APPROVAL_PEOPLE_MAX];
+};
+
+/* What the policy wants of an approval. */
+struct approval_terms {
+	int64_t threshold;     /* people */
+	enum sshsig_user user; /* what security keys must say of them */
+};
 
 struct approval {
 	char id[STATE_ID_SIZE];
@@ -46,13 +72,18 @@ struct approval {
 	char *text; /* owned */
 	size_t text_len;
 	char text_sha256[65];
-	char signer[SIGNER_SIZE]; /* "" before */
-	char *signature;	  /* owned; NULL before */
-	size_t signature_len;
+	struct approval_terms terms;
+	char why[301];		     /* one line, from the decision */
+	char lost[REVIEW_LOST_SIZE]; /* what a person must type, too */
+	struct approval_signature signatures[APPROVAL_PEOPLE_MAX]; /* oldest first */
+	size_t signature_count;
+	struct approval_people people; /* filled by _check, _accept and _count alone */
+	int64_t told_of; /* by _meet: how many wait, when people are to be told of it; else 0 */
 	char call[STATE_ID_SIZE]; /* that claimed it last; "" before */
 	int64_t round;		  /* how often it was given back */
 	char denied_by[65];
 	char reason[257];
+	char resolved_by[65]; /* who said what became of its call; "" before */
 };
 void approval_clear(struct approval *approval);
 #define auto_approval __attribute__((cleanup(approval_clear))) struct approval
@@ -60,11 +91,15 @@ void approval_clear(struct approval *approval);
 /* 1 when its 30 minutes are over by the wall clock or, within one boot, by the clock that nobody can set. */
 int approval_has_ended(const struct approval *approval);
 
-/* The open row of SUBJECT for the call that REVIEW describes; none: a claimed one that may be claimed again, because
- * its call proved that nothing was started (status CLAIMED); none: a new one (event approval.requested). Rows whose
- * time is over are closed on the way (approval.expired). Errors: "approval_in_use" (69: a claimed one whose call is at
- * work), "threshold_unsupported" (78), "clock_went_back" (71), those of store, audit and review_text. ROW must be
- * zeroed. */
+/* The open row of SUBJECT for the call that REVIEW describes; none: a claimed one that may be
+ * claimed again, because its call proved that nothing was started (status CLAIMED); none: a new one
+ * (event approval.requested; at most once a minute told_of is set). Rows whose time is over are
+ * closed on the way (approval.expired). Errors: "approval_in_use" (69: a claimed one whose call is
+ * at work), "outcome_unknown" (77: nobody knows what the call that claimed the last one has done),
+ * "clock_went_back" (71), those of store, audit and review_text; and where a new one is asked for:
+ * "too_many_approvals" (69: LIMIT_OPEN_APPROVALS of the principal are open), "approval_paused" (69:
+ * a person denied the same, or another call of the tool, to the principal a moment ago). ROW must
+ * be zeroed. */
 int approval_meet(struct approvals *approvals, const struct review *review, const char *subject, struct approval *row,
 		  struct sbx_error *err);
 
@@ -80,18 +115,28 @@ int approval_each(struct approvals *approvals,
 		  int (*each)(const struct approval *row, void *context, struct sbx_error *err), void *context,
 		  struct sbx_error *err);
 
-/* Check a signed ROW against the call: its text is the one that REVIEW gives now, its signature verifies now, by a key
- * that counts, its time is not over. "approval_mismatch", "approval_expired", "touch_required", "same_account" (77),
- * and the errors of sshsig_verify. */
-int approval_check(struct approvals *approvals, const struct approval *row, const struct review *review,
+/* Check a signed ROW against the call: its text is the one that REVIEW gives now, its time is not
+ * over, and as many people as the call needs have signed it with keys that count now: in the trust
+ * file, not revoked, touched, with user verification where the terms ask for it, and by an account
+ * of the requester's only as `same_account` says. Signatures that do not count are passed over;
+ * where too few are left: the error of the first of them ("touch_required", "same_account",
+ * "signer_nobody" (77), those of sshsig_verify), else "approval_incomplete" (77). Others:
+ * "approval_mismatch", "approval_expired" (77). ROW->people are those who count. */
+int approval_check(struct approvals *approvals, struct approval *row, const struct review *review,
 		   struct sbx_error *err);
+
+/* Fill ROW->people: while it is open, with those whose signatures count now; later, with all. */
+void approval_count(const struct approvals *approvals, struct approval *row);
 
 /* Claim the checked ROW for CALL: event (approval.released first for a row that is claimed), then one transaction. Only
  * 0 means that it is ours. "approval_in_use" (69: another call was first), "approval_expired", "approval_denied",
  * "approval_spent" (77). */
 int approval_claim(struct approvals *approvals, struct approval *row, const char *call, struct sbx_error *err);
 
-/* A person's SIGNATURE for a waiting ROW. It alone is trusted, not who hands it in. "approval_not_waiting" (77), and as
+/* A person's SIGNATURE for a waiting ROW. It alone is trusted, not who hands it in. ROW waits on
+ * (event approval.signed) until enough people have signed; then it is approved (approval.granted).
+ * "approval_not_waiting", "already_signed" (the person has, with this key or another one),
+ * "signature_counter" (a security key's counter stands still: remembered for each key) (77), and as
  * approval_check. */
 int approval_accept(struct approvals *approvals, struct approval *row, const char *signature, size_t len,
 		    struct sbx_error *err);
@@ -99,5 +144,10 @@ int approval_accept(struct approvals *approvals, struct approval *row, const cha
 /* Close an open ROW; BY is who says so, REASON may be empty. "approval_not_open" (77). */
 int approval_deny(struct approvals *approvals, struct approval *row, const char *by, const char *reason,
 		  struct sbx_error *err);
+
+/* Say that BY has looked what the call of the claimed ROW has done: the same may be asked for again
+ * (event approval.resolved). "nothing_to_resolve" (77): its outcome is known, or was resolved. */
+int approval_resolve(struct approvals *approvals, struct approval *row, const char *by,
+		     struct sbx_error *err);
 
 #endif

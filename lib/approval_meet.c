@@ -69,35 +69,29 @@ static int find_for(struct approvals *approvals, const char *subject, struct app
 		return found < 0 ? -1 : !approval_has_ended(row);
 	found = approval_load(approvals, "subject = ?1 AND state = 'claimed' ORDER BY number DESC LIMIT 1", values, 1,
 			      row, err);
-	if (found <= 0 || approval_has_ended(row))
-		return found < 0 ? -1 : 0;
+	if (found <= 0)
+		return found;
 	switch (approval_claimer(approvals, row)) {
 	case CLAIMER_WORKS:
 		return approval_fail_in_use(err);
 	case CLAIMER_STARTED_NOTHING:
-		return 1;
+		return !approval_has_ended(row);
 	case CLAIMER_PROVED_NOTHING:
 		break;
 	}
-	return 0;
+	return approval_may_repeat(approvals, row, err);
 }
 
-/* The terms of the approval that the decision set. */
-static int read_terms(const struct review *review, int64_t *ttl, struct sbx_error *err)
+/* How long the decision lets an approval stand, in seconds. */
+static int64_t ttl_of(const struct review *review)
 {
 	auto_jv policy = json_object(review->call, "policy");
 	auto_jv terms = json_object(policy, "approval");
-	int64_t threshold;
+	int64_t ttl;
 
-	if (json_int(terms, "ttl_s", ttl) < 0 || *ttl <= 0 || *ttl > LIMIT_APPROVAL_S)
-		*ttl = LIMIT_APPROVAL_S;
-	/* One signature must never pass for several. */
-	if (json_int(terms, "threshold", &threshold) < 0 || threshold != 1) {
-		sbx_fail(err, SBX_CONFIG, "threshold_unsupported",
-			 "this call needs the approval of several people, which is not offered yet");
-		return sbx_hint(err, "set threshold to 1 for this tier, or leave the tool out");
-	}
-	return 0;
+	if (json_int(terms, "ttl_s", &ttl) < 0 || ttl <= 0 || ttl > LIMIT_APPROVAL_S)
+		ttl = LIMIT_APPROVAL_S;
+	return ttl;
 }
 
 static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
@@ -117,10 +111,12 @@ static int fill_request(struct approvals *approvals, const struct review *review
 {
 	auto_jv call = json_object(review->call, "call");
 	auto_jv policy = json_object(review->call, "policy");
-	int64_t ttl, sequence;
+	auto_jv reasons = json_array(policy, "reasons");
+	auto_jv reason = json_at(reasons, 0);
+	int64_t sequence;
 
 	approval_clear(row);
-	if (read_terms(review, &ttl, err) < 0 || audit_head(approvals->state, row->head, &sequence, err) < 0)
+	if (audit_head(approvals->state, row->head, &sequence, err) < 0)
 		return -1;
 	if (store_query(approvals->store, "SELECT coalesce(max(number), 0) + 1 FROM approval", NULL, 0, take_number,
 			&row->number, err) < 0)
@@ -137,26 +133,43 @@ static int fill_request(struct approvals *approvals, const struct review *review
 	copy_string(row->boot, sizeof row->boot, now->boot);
 	row->booted = now->booted;
 	row->created = now->wall;
-	row->expires = now->wall + ttl;
+	row->expires = now->wall + ttl_of(review);
+	approval_terms_of(review, &row->terms);
+	copy_string(row->why, sizeof row->why, json_text(reason));
+	review_lost(review, row->lost);
 	return 0;
 }
 
 static int insert_request(struct approvals *approvals, const struct approval *row, struct sbx_error *err)
 {
 	const struct store_value values[] = {
-		store_number(row->number),    store_text(row->id),	  store_text(row->subject),
-		store_text(row->asked_by),    store_text(row->principal), store_text(row->tool),
-		store_text(row->tier),	      store_text(row->client),	  store_text(row->nonce),
-		store_text(row->head),	      store_number(row->created), store_number(row->expires),
-		store_text(row->boot),	      store_number(row->booted),  store_bytes(row->text, row->text_len),
+		store_number(row->number),
+		store_text(row->id),
+		store_text(row->subject),
+		store_text(row->asked_by),
+		store_text(row->principal),
+		store_text(row->tool),
+		store_text(row->tier),
+		store_text(row->client),
+		store_text(row->nonce),
+		store_text(row->head),
+		store_number(row->created),
+		store_number(row->expires),
+		store_text(row->boot),
+		store_number(row->booted),
+		store_bytes(row->text, row->text_len),
 		store_text(row->text_sha256),
+		store_number(row->terms.threshold),
+		store_number(row->terms.user == SSHSIG_USER_VERIFIED),
+		store_text(row->why),
+		store_text(row->lost),
 	};
 
 	return store_run(approvals->store,
-			 "INSERT INTO approval (state, number, id, subject, asked_by, principal, tool, tier, client, "
-			 "nonce, head, created, expires,"
-			 " boot, booted, text, text_sha256)"
-			 " VALUES ('waiting', ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)",
+			 "INSERT INTO approval (state, number, id, subject, asked_by, principal, tool,"
+			 " tier, client, nonce, head, created, expires, boot, booted, text, text_sha256,"
+			 " threshold, user_verification, why, lost) VALUES ('waiting', ?1, ?2, ?3, ?4,"
+			 " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
 			 values, ARRAY_LEN(values), NULL, err);
 }
 
@@ -165,7 +178,9 @@ static int ask(struct approvals *approvals, const struct review *review, const c
 {
 	auto_buf text = BUF_INIT(LIMIT_REVIEW_TEXT);
 
-	if (fill_request(approvals, review, subject, now, row, err) < 0 || approval_text(review, row, &text, err) < 0)
+	if (fill_request(approvals, review, subject, now, row, err) < 0 ||
+	    approval_may_ask(approvals, row, now->wall, err) < 0 ||
+	    approval_text(review, row, &text, err) < 0)
 		return -1;
 	row->text_len = text.len;
 	row->text = buf_take(&text);
@@ -175,7 +190,9 @@ static int ask(struct approvals *approvals, const struct review *review, const c
 	auto_jv details = event;
 	if (audit_append(approvals->state, AUDIT_INTENT, "approval.requested", row->asked_by, details, err) < 0)
 		return -1;
-	return insert_request(approvals, row, err);
+	return insert_request(approvals, row, err) < 0
+		       ? -1
+		       : approval_tell(approvals, row, now->wall, err);
 }
 
 int approval_meet(struct approvals *approvals, const struct review *review, const char *subject, struct approval *row,
@@ -192,9 +209,10 @@ int approval_meet(struct approvals *approvals, const struct review *review, cons
 	found = find_for(approvals, subject, row, err);
 	if (found == 0)
 		found = ask(approvals, review, subject, &now, row, err) < 0 ? -1 : 1;
-	if (found < 0) {
-		store_rollback(approvals->store);
-		return -1;
-	}
-	return store_commit(approvals->store, err);
+	if (found >= 0)
+		return store_commit(approvals->store, err);
+	store_rollback(approvals->store);
+	/* What could not be asked for is no row. */
+	approval_clear(row);
+	return -1;
 }

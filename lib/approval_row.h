@@ -21,12 +21,53 @@ int approval_begin(struct approvals *approvals, struct approval_clock *clock, st
 /* The text that REVIEW gives with the terms of ROW, appended to TEXT. */
 int approval_text(const struct review *review, const struct approval *row, struct buf *text, struct sbx_error *err);
 
+/* What REVIEW's decision wants; ROW has the same, but only as somebody wrote it there. */
+void approval_terms_of(const struct review *review, struct approval_terms *terms);
+
+/* Read ROW again inside a transaction: 1 when what was checked outside is what is stored. */
+int approval_is_unchanged(struct approvals *approvals, const struct approval *row,
+			  struct sbx_error *err);
+/* Commit when DONE is 0, else roll back and return -1. */
+int approval_finish(struct approvals *approvals, int done, struct sbx_error *err);
+
+/* Whether the new request ROW may be asked for at NOW; inside a transaction. */
+int approval_may_ask(struct approvals *approvals, const struct approval *row, int64_t now,
+		     struct sbx_error *err);
+
+/* Set ROW->told_of, where the settings name somebody to tell and nobody was told within the last
+ * minute; inside a transaction. */
+int approval_tell(struct approvals *approvals, struct approval *row, int64_t now,
+		  struct sbx_error *err);
+
+/* Verify one ARMOR over the text of ROW under TERMS; SIG and PERSON say whose it is. */
+int approval_verify(const struct approvals *approvals, const struct approval *row,
+		    const struct approval_terms *terms, const char *armor, size_t len,
+		    struct sshsig *sig, char person[SIGNER_SIZE], struct sbx_error *err);
+/* Fill ROW->people with those who count under TERMS. COUNTS[i] is 1 when signature i does. The
+ * first failure is left in FAILURE, which is untouched when there is none. */
+void approval_count_under(const struct approvals *approvals, struct approval *row,
+			  const struct approval_terms *terms, int counts[APPROVAL_PEOPLE_MAX],
+			  struct sbx_error *failure);
+/* The names of ROW->people as an array: of persons, or of the principals that they signed with. */
+enum approval_names { APPROVAL_PERSONS, APPROVAL_SIGNERS };
+jv approval_names(const struct approval *row, enum approval_names names);
+
 /* What has become of the call that claimed ROW: it works, or ended without a proof that it had started nothing, or with
  * one. */
 enum claimer { CLAIMER_WORKS, CLAIMER_PROVED_NOTHING, CLAIMER_STARTED_NOTHING };
 enum claimer approval_claimer(struct approvals *approvals, const struct approval *row);
 
-/* "approval_expired" (77) and "approval_in_use" (69). */
+/* What the call that claimed ROW, and of which no process lives, came to; -1. NOT_BEGUN: sbx-run
+ * has never had it. */
+enum outcome { OUTCOME_KNOWN, OUTCOME_UNKNOWN, OUTCOME_NOT_BEGUN };
+int approval_outcome(struct approvals *approvals, const struct approval *row, enum outcome *outcome,
+		     struct sbx_error *err);
+/* Whether the subject of the spent ROW may be asked for again: 0, or "outcome_unknown". */
+int approval_may_repeat(struct approvals *approvals, const struct approval *row,
+			struct sbx_error *err);
+
+/* "approval_mismatch", "approval_expired" (77) and "approval_in_use" (69). */
+int approval_fail_mismatch(const struct approval *row, struct sbx_error *err);
 int approval_fail_ended(struct sbx_error *err);
 int approval_fail_in_use(struct sbx_error *err);
 

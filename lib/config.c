@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "duration.h"
 #include "start.h"
 #include "yaml_jv.h"
 
 static const char *const known_keys[] = {
-	"policy", "state",  "allowed_signers", "same_account", "workspaces", "driver", "drivers",  "provider",
-	"providers", "targets", "desk",	       "notify",       "commands",   "demo",   NULL,
+	"policy",     "state",	"allowed_signers", "approvers", "same_account", "approval_pause",
+	"workspaces", "driver", "drivers",	   "provider",	"providers",	"targets",
+	"desk",	      "notify", "commands",	   "demo",	NULL,
 };
 
 struct loading {
@@ -87,6 +89,19 @@ static int same_account_setting(struct loading *l, enum same_account *out)
 			return 0;
 		}
 	return bad(l, "same_account", "must be touch, refuse or file");
+}
+
+/* At most as long as an approval: what is refused for longer belongs into the policy. */
+static int pause_setting(struct loading *l, int64_t *out)
+{
+	static const char key[] = "approval_pause";
+	const char *text = text_setting(l, key, "5m");
+	uint64_t ms;
+
+	if (text == NULL || duration_parse_ms(text, (uint64_t)LIMIT_APPROVAL_S * 1000, &ms) < 0)
+		return bad(l, key, "must be a time (0s, 90s, 5m), at most 30m");
+	*out = (int64_t)ms;
+	return 0;
 }
 
 static jv workspaces_setting(struct loading *l)
@@ -188,7 +203,10 @@ static int fill(struct loading *l, struct config *c)
 	c->policy = path_setting(l, "policy", "policy");
 	c->state = path_setting(l, "state", "var");
 	c->allowed_signers = path_setting(l, "allowed_signers", "policy/allowed_signers");
-	if (same_account_setting(l, &c->same_account) < 0)
+	c->approvers = path_setting(l, "approvers", "policy/approvers.yaml");
+	c->approvers_named = json_has(l->root, "approvers");
+	if (same_account_setting(l, &c->same_account) < 0 ||
+	    pause_setting(l, &c->approval_pause_ms) < 0)
 		return -1;
 	c->driver = name_setting(l, "driver", "local");
 	c->provider = name_setting(l, "provider", "jwt");
@@ -260,6 +278,7 @@ void config_clear(struct config *c)
 	free(c->policy);
 	free(c->state);
 	free(c->allowed_signers);
+	free(c->approvers);
 	free(c->driver);
 	free(c->provider);
 	jv_free(c->workspaces);

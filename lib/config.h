@@ -11,6 +11,9 @@ struct config {
 	char *policy;	       /* directory */
 	char *state;	       /* directory */
 	char *allowed_signers; /* file */
+	char *approvers;       /* file */
+	int approvers_named;   /* 1: the settings say it, so it must be there */
+	int64_t approval_pause_ms; /* after a deny; 0: none */
 	enum same_account same_account;
 	jv workspaces; /* object: name to absolute path; {"": path} when there is one root */
 	char *driver;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "desk_export.h"
 #include "io.h"
 #include "sshsig.h"
 
@@ -20,7 +21,8 @@ struct request {
 static int bad_request(struct sbx_error *err)
 {
 	sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request is none that the desk knows");
-	return sbx_hint(err, "list, show ID, accept ID LENGTH, deny ID REASON");
+	return sbx_hint(err,
+			"list, show ID, accept ID LENGTH, deny ID REASON, resolve ID, export ID");
 }
 
 int desk_is_name(const char *name)
@@ -31,17 +33,37 @@ int desk_is_name(const char *name)
 	return len > 0 && len <= NAME_MAX_LEN && name[0] != '-' && strspn(name, allowed) == len;
 }
 
-static int say_ok(struct buf *reply, const struct approval *row, const void *bytes, size_t len, struct sbx_error *err)
+static int say_people(struct buf *out, const struct approval *row, struct sbx_error *err)
 {
-	const char *id = row != NULL ? row->id : "-", *state = row != NULL ? approval_status_name(row->status) : "-";
+	if (row->people.count == 0)
+		return buf_add_str(out, "-", err);
+	for (size_t i = 0; i < row->people.count; i++)
+		if (buf_addf(out, err, "%s%s", i > 0 ? "," : "", row->people.who[i].name) < 0)
+			return -1;
+	return 0;
+}
 
-	if (row != NULL && (row->status == APPROVAL_WAITING || row->status == APPROVAL_APPROVED) &&
+/* ROW is counted. */
+static int say_row(struct buf *reply, const struct approval *row, size_t len, struct sbx_error *err)
+{
+	const char *state = approval_status_name(row->status);
+
+	if ((row->status == APPROVAL_WAITING || row->status == APPROVAL_APPROVED) &&
 	    approval_has_ended(row))
 		state = approval_status_name(APPROVAL_EXPIRED);
-	if (buf_addf(reply, err, "ok %zu %s %s %s\n", len, id, state,
-		     row != NULL && row->signer[0] != '\0' ? row->signer : "-") < 0)
+	if (buf_addf(reply, err, "ok %zu %s %s %zu/%lld ", len, row->id, state, row->people.count,
+		     (long long)row->terms.threshold) < 0 ||
+	    say_people(reply, row, err) < 0)
 		return -1;
-	return buf_add(reply, bytes, len, err);
+	return row->lost[0] != '\0' ? buf_addf(reply, err, " %s\n", row->lost)
+				    : buf_add_str(reply, "\n", err);
+}
+
+static int say_ok(struct approvals *approvals, struct approval *row, const void *bytes, size_t len,
+		  struct buf *reply, struct sbx_error *err)
+{
+	approval_count(approvals, row);
+	return say_row(reply, row, len, err) < 0 ? -1 : buf_add(reply, bytes, len, err);
 }
 
 int desk_write_error(const struct sbx_error *failure, struct buf *reply, struct sbx_error *err)
@@ -51,27 +73,51 @@ int desk_write_error(const struct sbx_error *failure, struct buf *reply, struct 
 	return buf_add_str(reply, failure->hint, err);
 }
 
-static int list_one(const struct approval *row, void *context, struct sbx_error *err)
-{
-	char until[CLOCK_RFC3339_SIZE];
-	struct buf *lines = context;
+struct listing {
+	const struct approvals *approvals;
+	struct buf lines;
+};
 
-	clock_format(row->expires, until);
-	if (buf_addf(lines, err, "%s %-8s until %s tool ", row->id, approval_status_name(row->status), until) < 0 ||
-	    review_quote(lines, row->tool, strlen(row->tool), err) < 0 || buf_add_str(lines, " tier ", err) < 0 ||
-	    review_quote(lines, row->tier, strlen(row->tier), err) < 0 || buf_add_str(lines, " principal ", err) < 0 ||
-	    review_quote(lines, row->principal, strlen(row->principal), err) < 0)
+static int say_quoted(struct buf *lines, const char *name, const char *text, struct sbx_error *err)
+{
+	if (buf_addf(lines, err, " %s ", name) < 0)
+		return -1;
+	return review_quote(lines, text, strlen(text), err);
+}
+
+static int list_one(const struct approval *found, void *context, struct sbx_error *err)
+{
+	char since[CLOCK_RFC3339_SIZE], until[CLOCK_RFC3339_SIZE];
+	struct listing *listing = context;
+	struct buf *lines = &listing->lines;
+	struct approval row = *found; /* its own count; the rest stays FOUND's */
+
+	approval_count(listing->approvals, &row);
+	clock_format(row.created, since);
+	clock_format(row.expires, until);
+	if (buf_addf(lines, err, "%s %-8s since %s until %s", row.id,
+		     approval_status_name(row.status), since, until) < 0 ||
+	    say_quoted(lines, "tool", row.tool, err) < 0 ||
+	    say_quoted(lines, "tier", row.tier, err) < 0 ||
+	    say_quoted(lines, "principal", row.principal, err) < 0 ||
+	    buf_addf(lines, err, " signed %zu/%lld by ", row.people.count,
+		     (long long)row.terms.threshold) < 0 ||
+	    say_people(lines, &row, err) < 0 || say_quoted(lines, "why", row.why, err) < 0)
 		return -1;
 	return buf_add_str(lines, "\n", err);
 }
 
 static int do_list(struct approvals *approvals, struct buf *reply, struct sbx_error *err)
 {
-	auto_buf lines = BUF_INIT(DESK_REPLY_MAX - 256);
+	struct listing listing = {.approvals = approvals, .lines = BUF_INIT(DESK_REPLY_MAX - 256)};
+	int done = approval_each(approvals, list_one, &listing, err);
 
-	if (approval_each(approvals, list_one, &lines, err) < 0)
-		return -1;
-	return say_ok(reply, NULL, buf_str(&lines), lines.len, err);
+	if (done == 0)
+		done = buf_addf(reply, err, "ok %zu - - 0/0 -\n", listing.lines.len);
+	if (done == 0)
+		done = buf_add(reply, buf_str(&listing.lines), listing.lines.len, err);
+	buf_clear(&listing.lines);
+	return done;
 }
 
 static int do_show(struct approvals *approvals, const struct request *request, struct buf *reply, struct sbx_error *err)
@@ -82,7 +128,7 @@ static int do_show(struct approvals *approvals, const struct request *request, s
 		return bad_request(err);
 	if (approval_find(approvals, request->id, &row, err) < 0)
 		return -1;
-	return say_ok(reply, &row, row.text != NULL ? row.text : "", row.text_len, err);
+	return say_ok(approvals, &row, row.text != NULL ? row.text : "", row.text_len, reply, err);
 }
 
 static int do_accept(struct approvals *approvals, const struct request *request, struct buf *reply,
@@ -96,7 +142,7 @@ static int do_accept(struct approvals *approvals, const struct request *request,
 	if (approval_find(approvals, request->id, &row, err) < 0 ||
 	    approval_accept(approvals, &row, request->bytes, request->len, err) < 0)
 		return -1;
-	return say_ok(reply, &row, "", 0, err);
+	return say_ok(approvals, &row, "", 0, reply, err);
 }
 
 static int do_deny(struct approvals *approvals, const char *name, const struct request *request, struct buf *reply,
@@ -113,7 +159,34 @@ static int do_deny(struct approvals *approvals, const char *name, const struct r
 	if (approval_find(approvals, request->id, &row, err) < 0 ||
 	    approval_deny(approvals, &row, name, request->rest, err) < 0)
 		return -1;
-	return say_ok(reply, &row, "", 0, err);
+	return say_ok(approvals, &row, "", 0, reply, err);
+}
+
+static int do_resolve(struct approvals *approvals, const char *name, const struct request *request,
+		      struct buf *reply, struct sbx_error *err)
+{
+	auto_approval row = {0};
+
+	if (request->len > 0)
+		return bad_request(err);
+	if (approval_find(approvals, request->id, &row, err) < 0 ||
+	    approval_resolve(approvals, &row, name, err) < 0)
+		return -1;
+	return say_ok(approvals, &row, "", 0, reply, err);
+}
+
+static int do_export(struct approvals *approvals, const struct request *request, struct buf *reply,
+		     struct sbx_error *err)
+{
+	auto_buf files = BUF_INIT(DESK_REPLY_MAX - 1024);
+	auto_approval row = {0};
+
+	if (request->len > 0)
+		return bad_request(err);
+	if (approval_find(approvals, request->id, &row, err) < 0 ||
+	    desk_export(&row, approvals->state, &files, err) < 0)
+		return -1;
+	return say_ok(approvals, &row, buf_str(&files), files.len, reply, err);
 }
 
 /* Take VERB and an id from LINE into REQUEST; 1 when it is this verb. */
@@ -144,6 +217,10 @@ static int answer(struct approvals *approvals, const char *name, const char *lin
 		return do_accept(approvals, request, reply, err);
 	if (takes(line, "deny", request))
 		return do_deny(approvals, name, request, reply, err);
+	if (takes(line, "resolve", request) && request->rest[0] == '\0')
+		return do_resolve(approvals, name, request, reply, err);
+	if (takes(line, "export", request) && request->rest[0] == '\0')
+		return do_export(approvals, request, reply, err);
 	return bad_request(err);
 }
 

@@ -1,13 +1,17 @@
-/* The desk: one request of a person, one reply, in the toolkit's account. A request is a line, and for `accept` bytes
- * behind it:
+/* The desk: one request of a person, one reply, in the toolkit's account. A request is a line, and
+ * for `accept` bytes behind it:
  *
  *     list                     every open request, a line each
  *     show ID                  the text to read and sign
  *     accept ID LENGTH         and LENGTH bytes: an armored signature over that text
  *     deny ID [REASON]         close it
+ *     resolve ID               somebody has looked what its call, whose outcome is unknown, did
+ *     export ID                its text and signatures as files (desk_export.h)
  *
- * The reply is `ok LENGTH ID STATE SIGNER` (- for what there is none of) and LENGTH bytes, or `error CODE CLASS
- * MESSAGE` and a hint. ID may be the first 6 or more digits of one. */
+ * The reply is `ok LENGTH ID STATE SIGNED/NEEDED PEOPLE [LOST]` (- for what there is none of) and
+ * LENGTH bytes, or `error CODE CLASS MESSAGE` and a hint. PEOPLE are those who have signed, with
+ * commas; LOST, to the end of the line, is an object that holds data and is destroyed, as the text
+ * names it. ID may be the first 6 or more digits of one. */
 #ifndef SBX_DESK_H
 #define SBX_DESK_H
 
@@ -34,7 +38,9 @@ struct desk_reply {
 	struct buf whole;
 	char id[STATE_ID_SIZE]; /* "" when there is none */
 	char state[17];
-	char signer[SIGNER_SIZE]; /* "" when there is none */
+	uint64_t signed_by, needed;
+	char people[APPROVAL_PEOPLE_MAX * SIGNER_SIZE];	  /* "" when there is none */
+	char lost[sizeof((struct approval *)NULL)->lost]; /* "" when there is none */
 	const char *bytes;	  /* point into WHOLE */
 	size_t len;
 };

@@ -47,17 +47,30 @@ static int take_error(const char *line, const char *hint, struct sbx_error *err)
 	return -1;
 }
 
+/* "ok LENGTH ID STATE SIGNED/NEEDED PEOPLE [LOST]" */
 static int take_ok(const char *line, struct desk_reply *reply, struct sbx_error *err)
 {
-	char len_text[12], id[STATE_ID_SIZE], state[17], signer[SIGNER_SIZE];
+	char len_text[12], id[STATE_ID_SIZE], state[17], got[3], needed[3];
+	char people[sizeof reply->people];
 	uint64_t len;
+	int at = 0;
 
-	if (sscanf(line, "ok %11[0-9] %32s %16s %64s", len_text, id, state, signer) != 4 ||
-	    io_parse_u64(len_text, 0, DESK_REPLY_MAX, &len) < 0 || len != reply->len)
+	_Static_assert(sizeof people == 585, "the width of PEOPLE below");
+	/* What others chose is said at a terminal, so it must be plain. */
+	for (const char *c = line; *c != '\0'; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			return failed(err);
+	if (sscanf(line, "ok %11[0-9] %32s %16s %2[0-9]/%2[0-9] %584s%n", len_text, id, state, got,
+		   needed, people, &at) != 6 ||
+	    at == 0 || (line[at] != '\0' && line[at] != ' ') ||
+	    io_parse_u64(len_text, 0, DESK_REPLY_MAX, &len) < 0 || len != reply->len ||
+	    io_parse_u64(got, 0, APPROVAL_PEOPLE_MAX, &reply->signed_by) < 0 ||
+	    io_parse_u64(needed, 0, APPROVAL_PEOPLE_MAX + 1, &reply->needed) < 0)
 		return failed(err);
 	snprintf(reply->id, sizeof reply->id, "%s", strcmp(id, "-") != 0 ? id : "");
 	snprintf(reply->state, sizeof reply->state, "%s", strcmp(state, "-") != 0 ? state : "");
-	snprintf(reply->signer, sizeof reply->signer, "%s", strcmp(signer, "-") != 0 ? signer : "");
+	snprintf(reply->people, sizeof reply->people, "%s", strcmp(people, "-") != 0 ? people : "");
+	snprintf(reply->lost, sizeof reply->lost, "%s", line[at] == ' ' ? line + at + 1 : "");
 	return 0;
 }
 

@@ -56,5 +56,11 @@
 #define LIMIT_RESULT_AGE_S (24 * 60 * 60)
 /* An approval, from request to claim. */
 #define LIMIT_APPROVAL_S (30 * 60)
+/* Open approvals of one principal: more at once are clicked away, not read. */
+#define LIMIT_OPEN_APPROVALS 5
+/* Kept plans of one principal, with the workspace copies that they hold: the disk is everybody's.
+ */
+#define LIMIT_KEPT_PLANS 20
+#define LIMIT_KEPT_PLAN_BYTES ((uint64_t)1 << 30)
 
 #endif

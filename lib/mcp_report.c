@@ -239,12 +239,19 @@ static void say_approval(struct words *w, enum mcp_state state, jv approval, jv 
 {
 	const char *id = json_str(approval, "id"), *hint = json_str(error, "hint");
 	auto_jv signers = json_array(approval, "signers");
+	int64_t needed = 0;
 
 	if (state == MCP_APPROVAL) {
 		if (id != NULL) {
 			words_say(w, "Approval ");
 			words_line(w, id, name_max);
-			words_say(w, " is waiting.");
+			if (json_int(approval, "needed", &needed) == 0 && needed > 1)
+				words_say(w,
+					  " is waiting: %d of the %lld people who must sign have "
+					  "signed.",
+					  json_length(signers), (long long)needed);
+			else
+				words_say(w, " is waiting.");
 		}
 		/* The hint names the command where the stage knows more (another settings file, a desk). */
 		if (id != NULL &&

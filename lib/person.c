@@ -15,7 +15,6 @@
 
 #define KEYGEN "/usr/bin/ssh-keygen"
 #define PAGER "/usr/bin/less"
-#define CODE_DIGITS 8
 /* Reading takes as long as the approval lasts; a touch or a passphrase not that long. */
 static const int64_t read_ms = (int64_t)LIMIT_APPROVAL_S * 1000;
 static const int64_t sign_ms = 5 * 60 * 1000;
@@ -98,24 +97,50 @@ int person_show(const char *text, size_t len, const char *const *envp, struct sb
 	return io_write_all(STDOUT_FILENO, buf_str(&shown), shown.len, err);
 }
 
-int person_confirm(const char *text, size_t len, struct sbx_error *err)
+void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE])
 {
-	char digest[DIGEST_HEX_SIZE], typed[64] = "";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+	char hex[DIGEST_HEX_SIZE];
+	unsigned char digest[DIGEST_SIZE];
+	uint64_t bits = 0;
 
-	if (!person_is_there())
-		return 0;
-	digest_sha256_hex(text, len, digest);
-	digest[CODE_DIGITS] = '\0';
-	printf("Type %s to sign this text, anything else to leave it: ", digest);
+	digest_sha256_hex(text, len, hex);
+	digest_from_hex(hex, digest, sizeof digest);
+	/* 8 digits of 5 bits are 5 bytes. */
+	for (int i = 0; i < 5; i++)
+		bits = bits << 8 | digest[i];
+	for (int i = 0; i < PERSON_CODE_SIZE - 1; i++)
+		code[i] = digits[bits >> (35 - 5 * i) & 31];
+	code[PERSON_CODE_SIZE - 1] = '\0';
+}
+
+/* 0 when exactly WANTED is typed. */
+static int ask_for(const char *question, const char *wanted, struct sbx_error *err)
+{
+	char typed[1024] = "";
+
+	printf("%s%s, anything else to leave it: ", question, wanted);
 	fflush(stdout);
 	if (fgets(typed, sizeof typed, stdin) != NULL)
 		typed[strcspn(typed, "\n")] = '\0';
-	if (strcmp(typed, digest) == 0)
-		return 0;
-	return sbx_fail(err, SBX_COMMAND_FAILED, "not_signed", "nothing was signed");
+	return strcmp(typed, wanted) == 0
+		       ? 0
+		       : sbx_fail(err, SBX_COMMAND_FAILED, "not_signed", "nothing was signed");
 }
 
-static const char *person_home(const char *const *envp)
+int person_confirm(const char *text, size_t len, const char *lost, struct sbx_error *err)
+{
+	char code[PERSON_CODE_SIZE];
+
+	if (!person_is_there())
+		return 0;
+	person_code(text, len, code);
+	if (lost[0] != '\0' && ask_for("Data is lost. Type the address ", lost, err) < 0)
+		return -1;
+	return ask_for("To sign this text type ", code, err);
+}
+
+const char *person_home(const char *const *envp)
 {
 	for (; *envp != NULL; envp++)
 		if (strncmp(*envp, "HOME=/", 6) == 0)
@@ -125,7 +150,7 @@ static const char *person_home(const char *const *envp)
 
 static char *choose_key(const char *const *envp, struct sbx_error *err)
 {
-	static const char *const names[] = {"id_ed25519_sk", "id_ecdsa_sk", "id_ed25519"};
+	static const char *const names[] = {"id_sbx", "id_ed25519_sk", "id_ecdsa_sk", "id_ed25519"};
 	const char *home = person_home(envp);
 
 	for (size_t i = 0; home != NULL && i < ARRAY_LEN(names); i++) {
@@ -137,7 +162,7 @@ static char *choose_key(const char *const *envp, struct sbx_error *err)
 		free(path);
 	}
 	sbx_fail(err, SBX_NO_INPUT, "no_key", "there is no key to sign with in ~/.ssh");
-	sbx_hint(err, "name one: --key FILE (make one: ssh-keygen -t ed25519-sk -O application=ssh:sbx-approve)");
+	sbx_hint(err, "name one: --key FILE (make one: sbx-approve enrol NAME)");
 	return NULL;
 }
 

@@ -13,9 +13,15 @@ int person_is_there(void);
  * is there. ENVP is the person's (started.person), for the pager alone. */
 int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err);
 
-/* When a person is there: ask for the first 8 digits of the SHA-256 of TEXT, so that a key press too many signs
- * nothing. 0 when they were typed, or nobody is there to type; else "not_signed" (1). */
-int person_confirm(const char *text, size_t len, struct sbx_error *err);
+/* When a person is there: ask for the name LOST of an object that holds data and is destroyed (""
+ * for none), and for the short code of TEXT, which is the first 8 digits in base32 (RFC 4648) of
+ * its SHA-256: a security key shows nothing of what it signs, and a key press too many signs
+ * nothing. 0 when both were typed, or nobody is there to type; else "not_signed" (1). */
+int person_confirm(const char *text, size_t len, const char *lost, struct sbx_error *err);
+
+/* That code. */
+#define PERSON_CODE_SIZE 9
+void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE]);
 
 /* Have ssh-keygen sign TEXT with KEY (a private key file, or the public key of one in an agent; NULL: the first of
  * ~/.ssh/id_ed25519_sk, id_ecdsa_sk, id_ed25519), with a person's ENVP, in a directory of its own that is removed
@@ -24,10 +30,24 @@ int person_confirm(const char *text, size_t len, struct sbx_error *err);
 int person_sign(const char *text, size_t len, const char *key, const char *const *envp, struct buf *signature,
 		struct sbx_error *err);
 
-/* 1 when WORDS (COUNT > 0) are a command: list, show ID, sign ID, deny ID [REASON...]. Then do it: through the desk
- * that the settings name (by default the sbx-approve beside this program), as the person of STARTED. What is done is
- * said on stderr, texts and lists go to stdout. */
-int person_is_command(char **words, int count);
-int person_command(const struct started *started, char **words, int count, const char *key, struct sbx_error *err);
+/* The home directory in ENVP; NULL when there is none. */
+const char *person_home(const char *const *envp);
+
+/* What a person types. */
+struct person_words {
+	char **words;
+	int count;
+	const char *key;    /* --key; NULL */
+	const char *reason; /* --reason; NULL */
+};
+
+/* 1 when the words (count > 0) and options are a command: list, show ID, sign ID [--key],
+ * deny ID [REASON... | --reason REASON], resolve ID, export ID DIR, verify PATH,
+ * enrol NAME [--key]. Then do it: through the desk that the settings name (by default the
+ * sbx-approve beside this program), as the person of STARTED; verify and enrol need no desk. What
+ * is done is said on stderr, texts and lists go to stdout. */
+int person_is_command(const struct person_words *said);
+int person_command(const struct started *started, const struct person_words *said,
+		   struct sbx_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* list, show, sign and deny: what a person says to the desk. */
+/* What a person types, and what of it goes to the desk. */
 #include "person.h"
 
 #include <pwd.h>
@@ -9,6 +9,7 @@
 #include "desk.h"
 #include "io.h"
 #include "log.h"
+#include "person_file.h"
 
 struct desk_line {
 	const char *argv[64];
@@ -89,13 +90,27 @@ static int fetch(const struct desk_line *line, const char *id, struct desk_reply
 	return ask_desk(line, &request, reply, err);
 }
 
+/* Where the request stands, in words. */
+static void say_state(const struct desk_reply *reply)
+{
+	int waits = strcmp(reply->state, approval_status_name(APPROVAL_WAITING)) == 0;
+
+	if (waits && (reply->needed > 1 || reply->signed_by > 0))
+		log_line("%s is %s: %llu of %llu people have signed%s%s", reply->id, reply->state,
+			 (unsigned long long)reply->signed_by, (unsigned long long)reply->needed,
+			 reply->people[0] != '\0' ? ": " : "", reply->people);
+	else
+		log_line("%s is %s%s%s", reply->id, reply->state,
+			 reply->people[0] != '\0' ? " by " : "", reply->people);
+}
+
 static int do_show(const struct desk_line *line, const char *id, const struct started *started, struct sbx_error *err)
 {
 	auto_desk_reply reply = DESK_REPLY_INIT;
 
 	if (fetch(line, id, &reply, err) < 0)
 		return -1;
-	log_line("%s is %s%s%s", reply.id, reply.state, reply.signer[0] != '\0' ? " by " : "", reply.signer);
+	say_state(&reply);
 	return person_show(reply.bytes, reply.len, (const char *const *)started->person, err);
 }
 
@@ -111,53 +126,148 @@ static int do_sign(const struct desk_line *line, const char *id, const char *key
 	if (strcmp(shown.state, approval_status_name(APPROVAL_WAITING)) != 0)
 		return sbx_fail(err, SBX_DENIED, "approval_not_waiting", "the request does not wait: it is %s",
 				shown.state);
-	if (person_show(shown.bytes, shown.len, person, err) < 0 || person_confirm(shown.bytes, shown.len, err) < 0 ||
+	if (person_show(shown.bytes, shown.len, person, err) < 0 ||
+	    person_confirm(shown.bytes, shown.len, shown.lost, err) < 0 ||
 	    person_sign(shown.bytes, shown.len, key, person, &signature, err) < 0)
 		return -1;
 	if (buf_addf(&request, err, "accept %s %zu\n", shown.id, signature.len) < 0 ||
 	    buf_add(&request, buf_str(&signature), signature.len, err) < 0 || ask_desk(line, &request, &reply, err) < 0)
 		return -1;
-	log_line("%s is approved by %s", reply.id, reply.signer);
+	say_state(&reply);
 	return 0;
 }
 
-static int do_deny(const struct desk_line *line, char **words, int count, struct sbx_error *err)
+/* One line to the desk; its words are checked there. */
+static int tell(const struct desk_line *line, const char *verb, const char *const *words,
+		size_t count, struct desk_reply *reply, struct sbx_error *err)
 {
 	auto_buf request = BUF_INIT(4096);
-	auto_desk_reply reply = DESK_REPLY_INIT;
 
-	if (buf_add_str(&request, "deny", err) < 0)
+	if (buf_add_str(&request, verb, err) < 0)
 		return -1;
-	for (int i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		if (buf_addf(&request, err, " %s", words[i]) < 0)
 			return -1;
-	if (buf_add_str(&request, "\n", err) < 0 || ask_desk(line, &request, &reply, err) < 0)
+	if (buf_add_str(&request, "\n", err) < 0)
 		return -1;
-	log_line("%s is denied", reply.id);
+	return ask_desk(line, &request, reply, err);
+}
+
+static int do_deny(const struct desk_line *line, const struct person_words *said,
+		   struct sbx_error *err)
+{
+	auto_desk_reply reply = DESK_REPLY_INIT;
+	const char *const with_reason[] = {said->words[1], said->reason};
+	int done = said->reason != NULL
+			   ? tell(line, "deny", with_reason, ARRAY_LEN(with_reason), &reply, err)
+			   : tell(line, "deny", (const char *const *)said->words + 1,
+				  (size_t)said->count - 1, &reply, err);
+
+	if (done == 0)
+		log_line("%s is denied", reply.id);
+	return done;
+}
+
+static int do_resolve(const struct desk_line *line, const char *id, struct sbx_error *err)
+{
+	auto_desk_reply reply = DESK_REPLY_INIT;
+
+	if (tell(line, "resolve", &id, 1, &reply, err) < 0)
+		return -1;
+	log_line("%s is resolved: the same may be asked for again", reply.id);
 	return 0;
 }
 
-int person_is_command(char **words, int count)
+static int do_export(const struct desk_line *line, const char *id, const char *dir,
+		     struct sbx_error *err)
 {
-	const char *verb = words[0];
+	auto_desk_reply reply = DESK_REPLY_INIT;
 
-	return (strcmp(verb, "list") == 0 && count == 1) ||
-	       ((strcmp(verb, "show") == 0 || strcmp(verb, "sign") == 0) && count == 2) ||
-	       (strcmp(verb, "deny") == 0 && count >= 2);
+	if (tell(line, "export", &id, 1, &reply, err) < 0 ||
+	    person_unpack(dir, reply.bytes, reply.len, err) < 0)
+		return -1;
+	log_line("%s is in %s; its README says how it is checked", reply.id, dir);
+	return 0;
 }
 
-int person_command(const struct started *started, char **words, int count, const char *key, struct sbx_error *err)
+enum verb {
+	VERB_LIST,
+	VERB_SHOW,
+	VERB_SIGN,
+	VERB_DENY,
+	VERB_RESOLVE,
+	VERB_EXPORT,
+	VERB_VERIFY,
+	VERB_ENROL,
+	VERB_NONE
+};
+
+static const struct {
+	const char *name;
+	int least, most; /* words, with the verb */
+	int key, reason; /* 1: the option may stand */
+} verbs[] = {
+	[VERB_LIST] = {"list", 1, 1, 0, 0},	  [VERB_SHOW] = {"show", 2, 2, 0, 0},
+	[VERB_SIGN] = {"sign", 2, 2, 1, 0},	  [VERB_DENY] = {"deny", 2, 256, 0, 1},
+	[VERB_RESOLVE] = {"resolve", 2, 2, 0, 0}, [VERB_EXPORT] = {"export", 3, 3, 0, 0},
+	[VERB_VERIFY] = {"verify", 2, 2, 0, 0},	  [VERB_ENROL] = {"enrol", 2, 2, 1, 0},
+};
+
+static enum verb find_verb(const char *word)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(verbs) && strcmp(verbs[i].name, word) != 0)
+		i++;
+	return (enum verb)i;
+}
+
+int person_is_command(const struct person_words *said)
+{
+	enum verb verb = find_verb(said->words[0]);
+
+	return verb != VERB_NONE && said->count >= verbs[verb].least &&
+	       said->count <= verbs[verb].most && (said->key == NULL || verbs[verb].key) &&
+	       (said->reason == NULL || (verbs[verb].reason && said->count == 2));
+}
+
+static int at_desk(const struct started *started, enum verb verb, const struct person_words *said,
+		   struct sbx_error *err)
 {
 	auto_desk_line line = {.setting = jv_invalid()};
 
 	if (find_desk(started, &line, err) < 0)
 		return -1;
-
-	if (strcmp(words[0], "list") == 0)
+	switch (verb) {
+	case VERB_LIST:
 		return do_list(&line, err);
-	if (strcmp(words[0], "show") == 0)
-		return do_show(&line, words[1], started, err);
-	if (strcmp(words[0], "sign") == 0)
-		return do_sign(&line, words[1], key, started, err);
-	return do_deny(&line, words + 1, count - 1, err);
+	case VERB_SHOW:
+		return do_show(&line, said->words[1], started, err);
+	case VERB_SIGN:
+		return do_sign(&line, said->words[1], said->key, started, err);
+	case VERB_DENY:
+		return do_deny(&line, said, err);
+	case VERB_RESOLVE:
+		return do_resolve(&line, said->words[1], err);
+	case VERB_EXPORT:
+		return do_export(&line, said->words[1], said->words[2], err);
+	case VERB_VERIFY:
+	case VERB_ENROL:
+	case VERB_NONE:
+		break;
+	}
+	return sbx_fail(err, SBX_BUG, "bug", "a command that needs no desk came to it");
+}
+
+int person_command(const struct started *started, const struct person_words *said,
+		   struct sbx_error *err)
+{
+	enum verb verb = find_verb(said->words[0]);
+
+	if (verb == VERB_VERIFY)
+		return person_verify(said->words[1], started->config, err);
+	if (verb == VERB_ENROL)
+		return person_enrol(said->words[1], said->key, (const char *const *)started->person,
+				    err);
+	return at_desk(started, verb, said, err);
 }

@@ -11,9 +11,9 @@
 #include "clock.h"
 #include "digest.h"
 #include "io.h"
+#include "plan_room.h"
 #include "wire.h"
 
-#define SEAL_FILE "seal.json"
 #define PLAN_FILE "plan.bin"
 #define TREE_FILE "tree"
 #define REPORT_FILE "findings.json"
@@ -76,7 +76,7 @@ static int put_seal(int dir_fd, const struct secret *key, const struct state *st
 	auto_jv file = json_set_str(json_set(jv_object(), "seal", jv_copy(whole)), "mac", hex);
 	if (json_write(file, &text, err) < 0)
 		return -1;
-	return io_create_file(dir_fd, SEAL_FILE, buf_str(&text), text.len, err);
+	return io_create_file(dir_fd, PLAN_SEAL_FILE, buf_str(&text), text.len, err);
 }
 
 /* Copy what FROM holds to NAME, and see that the copy is what the seal says. */
@@ -124,14 +124,23 @@ static int fill_directory(int plans, const char *name, const struct secret *key,
 	return put_seal(dir, key, state, whole, seal_sha256, err);
 }
 
+static uint64_t size_of(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_size > 0 ? (uint64_t)st.st_size : 0;
+}
+
 int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
 	char half_made[sizeof HALF_MADE + STATE_ID_SIZE];
 	struct sbx_error ignored = SBX_ERROR_INIT;
+	const char *principal = json_str(seal, "principal");
 
-	if (plans < 0)
+	if (plans < 0 || plan_make_room(state, principal != NULL ? principal : "",
+					size_of(plan_fd) + size_of(tree_fd), err) < 0)
 		return -1;
 	io_random_hex(id, (STATE_ID_SIZE - 1) / 2);
 	snprintf(half_made, sizeof half_made, HALF_MADE "%s", id);
@@ -212,7 +221,7 @@ int plan_find(const struct state *state, const struct secret *key, const char *i
 
 	if (dir < 0)
 		return -1;
-	if (io_read_file(dir, SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &unread) < 0 ||
+	if (io_read_file(dir, PLAN_SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &unread) < 0 ||
 	    json_parse(text, len, LIMIT_CALL, &file, &unread) < 0) {
 		if (unread.class == SBX_IO || unread.class == SBX_OS)
 			return *err = unread, -1;
@@ -354,7 +363,8 @@ static int is_over(int plans, const char *name)
 	/* Its run has copies of its own, and what became of the run is not told here. */
 	if (strncmp(name, TAKEN, strlen(TAKEN)) == 0)
 		return clock_seconds() - st.st_mtim.tv_sec > PLAN_TTL_S;
-	if (!state_is_id(name) || io_read_file(dir, SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
+	if (!state_is_id(name) ||
+	    io_read_file(dir, PLAN_SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
 	    json_parse(text, len, LIMIT_CALL, &file, &ignored) < 0)
 		return 0;
 	auto_jv seal = json_object(file, "seal");

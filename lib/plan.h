@@ -10,6 +10,9 @@
 #include "plan_verdict.h"
 #include "state.h"
 
+/* The seal, in a plan's directory. */
+#define PLAN_SEAL_FILE "seal.json"
+
 /* A kept plan may be applied for this long, unless the seal says otherwise: long enough to find a person who signs,
  * short enough that what the plan saw still holds. */
 #define PLAN_TTL_S (60 * 60)
@@ -21,8 +24,8 @@
  * _keep fills in these two where they are missing (now, and PLAN_TTL_S later) and adds id and installation. PLAN_FD and
  * TREE_FD are read from offset 0; what they hold must have the digests of SEAL, REPORT that of findings_sha256
  * (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT is an object: findings (strongest first),
- * findings_total, counts, safe, safe_total, data_destroyed. The directory appears whole or not at all. Limits per
- * principal come with a later issue. *SEAL_SHA256 is the digest of the sealed object's canonical form. */
+ * findings_total, counts, safe, safe_total, data_destroyed. The directory appears whole or not at all. A principal keeps only so many (plan_room.h):
+ * "too_many_plans" (69). *SEAL_SHA256 is the digest of the sealed object's canonical form. */
 int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err);
 

@@ -107,12 +107,18 @@ static jv approval_terms(jv root, enum tier tier)
 	auto_jv tiers = json_object(root, "tiers"), terms = json_object(tiers, tier_name(tier)),
 		ttl = json_get(terms, "ttl");
 	int64_t threshold = tier == TIER_CRITICAL ? threshold_critical : threshold_high, ttl_ms = approval_ttl_s * 1000;
+	int verified = json_bool(terms, "user_verification");
 
 	if (tier < TIER_HIGH)
 		return jv_invalid();
+	/* A touch says that somebody was there; for what is critical the key must know who. */
+	if (verified < 0)
+		verified = tier == TIER_CRITICAL;
 	json_int(terms, "threshold", &threshold);
 	schema_duration(ttl, &ttl_ms);
-	return json_set_int(json_set_int(jv_object(), "threshold", threshold), "ttl_s", ttl_ms / 1000);
+	jv approval = json_set_int(json_set_int(jv_object(), "threshold", threshold), "ttl_s",
+				   ttl_ms / 1000);
+	return verified ? json_set_bool(approval, "user_verification", 1) : approval;
 }
 
 static jv join_reason(enum tier tier, jv from)

@@ -245,6 +245,7 @@ static int check_tier(const struct schema *s, const struct yaml_at *at, const ch
 {
 	static const struct field fields[] = {
 		{"threshold", FIELD_INTEGER, FIELD_OPTIONAL},
+		{"user_verification", FIELD_BOOLEAN, FIELD_OPTIONAL},
 		{"ttl", FIELD_DURATION, FIELD_OPTIONAL},
 		{"require", FIELD_MAP, FIELD_OPTIONAL},
 	};
@@ -259,9 +260,11 @@ static int check_tier(const struct schema *s, const struct yaml_at *at, const ch
 	json_int(value, "threshold", &threshold);
 	if (threshold < 1 || threshold > threshold_max)
 		return schema_fail(s, &here, NULL, "must be within 1 and %lld", (long long)threshold_max);
-	if (tier < TIER_HIGH && (json_has(value, "threshold") || json_has(value, "ttl")))
-		return schema_fail(s, at, "threshold and ttl belong to high and critical",
-				   "calls of this tier need no approval");
+	if (tier < TIER_HIGH && (json_has(value, "threshold") || json_has(value, "ttl") ||
+				 json_has(value, "user_verification")))
+		return schema_fail(
+			s, at, "threshold, user_verification and ttl belong to high and critical",
+			"calls of this tier need no approval");
 	return root_check_require(s, at, value);
 }
 

@@ -66,3 +66,47 @@ int review_subject(const struct review *review, char sha256[65], struct sbx_erro
 				"the call's subject is not the digest of what it asks for");
 	return 0;
 }
+
+static int is_deleted(jv finding)
+{
+	auto_jv actions = json_array(finding, "actions");
+
+	for (int i = 0, n = json_length(actions); i < n; i++) {
+		auto_jv action = json_at(actions, i);
+		const char *text = json_text(action);
+		if (text != NULL && strcmp(text, "delete") == 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* A person types it: an address that the text cuts is none. */
+static void quote_lost(const char *address, char lost[REVIEW_LOST_SIZE])
+{
+	auto_buf quoted = BUF_INIT(LIMIT_CALL);
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	size_t len = strlen(address);
+
+	if (review_quote(&quoted, address, len, &ignored) < 0 || quoted.len < 2 ||
+	    quoted.data[quoted.len - 1] != '"' || quoted.len - 2 >= REVIEW_LOST_SIZE)
+		return;
+	memcpy(lost, quoted.data + 1, quoted.len - 2);
+	lost[quoted.len - 2] = '\0';
+}
+
+void review_lost(const struct review *review, char lost[REVIEW_LOST_SIZE])
+{
+	auto_jv findings = json_array(review->report, "findings");
+	size_t shortest = SIZE_MAX;
+
+	lost[0] = '\0';
+	for (int i = 0, n = json_length(findings); i < n; i++) {
+		auto_jv finding = json_at(findings, i);
+		const char *address = json_str(finding, "address");
+		if (json_bool(finding, "holds_data") != 1 || address == NULL ||
+		    address[0] == '\0' || strlen(address) >= shortest || !is_deleted(finding))
+			continue;
+		shortest = strlen(address);
+		quote_lost(address, lost);
+	}
+}

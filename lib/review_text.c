@@ -32,6 +32,22 @@ static void put_head(struct writer *w, const struct review *review, const struct
 	writer_put(w, "\n");
 }
 
+/* Who has signed already stands elsewhere: every person signs the same bytes. */
+static void put_needed(struct writer *w, jv policy)
+{
+	auto_jv terms = json_object(policy, "approval");
+	int64_t people = 0;
+
+	json_int(terms, "threshold", &people);
+	writer_put(w, "Needs the signatures of ");
+	writer_number(w, people);
+	writer_put(w, people == 1 ? " person" : " people");
+	if (json_bool(terms, "user_verification") == 1)
+		writer_put(w, people == 1 ? ", by a security key that checks who touches it"
+					  : ", each by a security key that checks who touches it");
+	writer_put(w, "\n");
+}
+
 static void put_who(struct writer *w, const struct review *review, const struct review_terms *terms, jv policy)
 {
 	const char *principal = call_principal(review->call), *tool = call_tool(review->call);
@@ -49,6 +65,7 @@ static void put_who(struct writer *w, const struct review *review, const struct 
 	writer_put(w, " by rule ");
 	writer_member(w, policy, "rule");
 	writer_put(w, "\n");
+	put_needed(w, policy);
 	auto_jv call = json_object(review->call, "call");
 	auto_jv params = json_object(call, "params");
 	writer_members(w, params, "  parameter ");

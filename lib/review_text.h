@@ -52,6 +52,11 @@ struct review_terms {
  * cannot be approved. */
 int review_text(const struct review *review, const struct review_terms *terms, struct buf *out, struct sbx_error *err);
 
+/* An object that holds data and that the plan destroys: the shortest address, as the text quotes it
+ * and without the quotes. "" when there is none, or none that fits. */
+#define REVIEW_LOST_SIZE 513
+void review_lost(const struct review *review, char lost[REVIEW_LOST_SIZE]);
+
 /* Append LEN bytes as one quoted datum. */
 int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err);
 

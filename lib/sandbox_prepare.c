@@ -10,6 +10,7 @@
 #include "hostcheck.h"
 #include "io.h"
 #include "plan.h"
+#include "plan_room.h"
 #include "program.h"
 #include "result.h"
 #include "sandbox_driver.h"
@@ -307,6 +308,17 @@ static int check_approval(jv call, struct sbx_error *err)
 	return sbx_fail(err, SBX_DENIED, "not_approved", "the call is neither allowed nor approved");
 }
 
+/* What could not be kept is not made; that nothing else was kept meanwhile is seen when it is. */
+static int check_room(const struct prepared *p, const struct state *state, jv call,
+		      struct sbx_error *err)
+{
+	const char *principal = call_principal(call);
+
+	if (!sandbox_makes_plan(p->run))
+		return 0;
+	return plan_make_room(state, principal != NULL ? principal : "", 0, err);
+}
+
 int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
 		    const struct secret *key, jv call, int run_fd, int credentials_fd, int secrets_fd,
 		    struct sbx_error *err)
@@ -319,10 +331,11 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->run))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
 	int plan = json_bool(p->run, "plan") == 1;
-	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 || driver_can(p->run, err) < 0 ||
-	    take_signals(p, state, policy, err) < 0 ||
-	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
-	    hostcheck(config, state, key, call, err) < 0)
+	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 ||
+	    driver_can(p->run, err) < 0 || take_signals(p, state, policy, err) < 0 ||
+	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 ||
+	    take_state(p, state, err) < 0 || hostcheck(config, state, key, call, err) < 0 ||
+	    check_room(p, state, call, err) < 0)
 		return -1;
 	if ((plan ? take_plan(p, state, key, call, err) : take_tree(p, config, err)) < 0)
 		return -1;

@@ -3,7 +3,7 @@
  *   bench pair NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
  *       run both in turn, A B A B..., and print the median of each and the ratio A / B; status 1 when the ratio is above LIMIT
  *   bench cpu NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
- *       the same for programs that compute and wait for nothing: their processor time, which other work on the machine hardly changes
+ *       the same for programs that compute and wait for nothing: the least processor time of each, which other work on the machine changes least
  *   bench rpc NAME ROUNDS LIMIT LINE COMMAND-A ARGS... -- COMMAND-B ARGS...
  *       the same, from the start to the first whole line that answers LINE; and how long A takes from the end of its stdin to its own end, and its
  *       resident memory after the answer
@@ -209,7 +209,11 @@ int main(int argc, char **argv)
 				rss = s.rss_kib > rss ? s.rss_kib : rss;
 			}
 		}
-	double a = median(times[0], rounds), b = median(times[1], rounds);
+	double a = median(times[0], rounds), b = median(times[1], rounds); /* sorted now */
+	if (cpu) {
+		a = times[0][0];
+		b = times[1][0];
+	}
 	printf("%-46s %8.2f ms  baseline %8.2f ms  ratio %5.2f  (at most %.2f)%s\n", name, a, b, a / b, limit, a / b <= limit ? "" : "  ABOVE");
 	if (rpc)
 		printf("%-46s %8.2f ms from end of stdin to end; %ld KiB resident\n", "", median(ends, rounds), rss);

@@ -42,11 +42,11 @@ readme_commands() {
 }
 
 @test "every setting that sbx(7) lists is known, and no other" {
-	for key in policy state allowed_signers same_account workspaces driver drivers provider providers targets desk notify commands demo; do
+	for key in policy state allowed_signers approvers approval_pause same_account workspaces driver drivers provider providers targets desk notify commands demo; do
 		grep -qE "^\.It Ic .*\b$key\b" "$ROOT/man/sbx.7"
 	done
 	run grep -oE '^	"[a-z_]+"|"[a-z_]+",' "$ROOT/lib/config.c"
-	assert_equal "$(sed -n '/known_keys\[\]/,/};/p' "$ROOT/lib/config.c" | grep -oE '"[a-z_]+"' | wc -l)" 14
+	assert_equal "$(sed -n '/known_keys\[\]/,/};/p' "$ROOT/lib/config.c" | grep -oE '"[a-z_]+"' | wc -l)" 16
 }
 
 @test "install and uninstall leave a tree that works, and none" {

@@ -187,8 +187,35 @@ desk() {
 	assert_contains "$output" "not on a Friday"
 	assert_json .approval null
 	assert_equal "$(events)" "approval.requested approval.denied"
+	# Nobody is asked again at once: not for this, not for another call of the tool.
+	RC=69 ask note=deny
+	assert_call approval_paused
+	assert_json .approval null
+	RC=69 ask note=other
+	assert_call approval_paused
+	sbx-policy guarded word=a-rather-long >"$T/call.json"
+	run_sbx 75 sbx-approve <"$T/call.json"
+	echo 'approval_pause: 0s' >>"$T/sbx.yaml"
 	ask note=deny
 	[ "$(ask_id)" != "$id" ]
+	sed -i 's/^approval_pause: .*/approval_pause: 2h/' "$T/sbx.yaml"
+	run_sbx 78 sbx-approve list
+	assert_contains "$stderr" bad_config
+}
+
+@test "a principal has five open approvals, and no more" {
+	local i
+	for i in 1 2 3 4 5; do
+		ask "note=n$i"
+	done
+	RC=69 ask note=n6
+	assert_call too_many_approvals
+	assert_contains "$output" "sbx-approve list"
+	assert_json .approval null
+	ask note=n5
+	sign "$(ask_id)"
+	RC=0 ask note=n5
+	ask note=n6
 }
 
 @test "INT, TERM and HUP end a waiting call at once" {
@@ -348,8 +375,12 @@ desk() {
 	ask note=forged
 	run sqlite3 "$T/var/approvals.db" "UPDATE approval SET state = 'approved' WHERE state = 'waiting'"
 	[ "$status" -ne 0 ]
-	sqlite3 "$T/var/approvals.db" "UPDATE approval SET state = 'approved', signer = 'alice',
-		signature = (SELECT signature FROM approval WHERE signature IS NOT NULL) WHERE state = 'waiting'"
+	sqlite3 "$T/var/approvals.db" "UPDATE approval SET state = 'approved', signed = 1 WHERE state = 'waiting'"
+	RC=77 ask note=forged
+	assert_call approval_incomplete
+	sqlite3 "$T/var/approvals.db" "INSERT INTO signature (approval, signer, key_sha256, armor, at)
+		SELECT approval.id, signer, key_sha256, armor, at FROM signature, approval WHERE state = 'approved' AND tool = 'apply_true'
+		ORDER BY approval.number DESC LIMIT 1"
 	RC=77 ask note=forged
 	assert_call signature_invalid
 }
@@ -387,7 +418,7 @@ desk() {
 		reply=$({ printf 'accept %s %s\n' "$id" "$(stat -c %s "$T/armor")"; cat "$T/armor"; } | sbx-approve --desk dana 2>/dev/null) || true
 		case $flags in
 		0) assert_contains "$reply" "error touch_required 77 " ;;
-		1) assert_equal "$reply" "ok 0 $id approved sky" ;;
+		1) assert_equal "$reply" "ok 0 $id approved 1/1 sky" ;;
 		esac
 	done
 	RC=0 ask note=touch
@@ -424,7 +455,7 @@ desk() {
 	printf 'eve cert-authority ssh-ed25519 AAAA\n' >>"$T/allowed_signers"
 	hand_in "$T/text" sbx-approve@v1 "error signers_invalid 78 line 2 "
 	sed -i 2d "$T/allowed_signers"
-	hand_in "$T/text" sbx-approve@v1 "ok 0 $id approved alice"
+	hand_in "$T/text" sbx-approve@v1 "ok 0 $id approved 1/1 alice"
 	hand_in "$T/text" sbx-approve@v1 "error approval_not_waiting 77 "
 	# Taken out of the trust file afterwards: it does not count any more.
 	: >"$T/allowed_signers"
@@ -436,10 +467,10 @@ desk() {
 	ask note=tty
 	local id code
 	id=$(ask_id)
-	code=$(printf '%s' "$output" | jq -r '.approval.text_sha256[0:8]')
+	code=$(printf '%s' "$output" | jq -r '.approval.text_sha256' | xxd -r -p | base32 | cut -c1-8)
 	run bash -c "echo wrong | timeout 20 script -qec 'stty rows 300 cols 200; sbx-approve sign $id --key $T/alice' /dev/null 3>&-"
 	assert_equal "$status" 1
-	assert_contains "$output" "Type $code to sign this text"
+	assert_contains "$output" "To sign this text type $code, "
 	assert_contains "$output" "nothing was signed"
 	run bash -c "echo $code | timeout 20 script -qec 'stty rows 300 cols 200; sbx-approve sign $id --key $T/alice' /dev/null 3>&-"
 	assert_equal "$status" 0
@@ -483,7 +514,7 @@ desk() {
 	local id
 	id=$(ask_id)
 	assert_contains "$(desk 'list\n')" "$id waiting"
-	assert_equal "$(desk "show $id\n" | head -1)" "ok $(desk "show $id\n" | tail -n +2 | wc -c) $id waiting -"
+	assert_equal "$(desk "show $id\n" | head -1)" "ok $(desk "show $id\n" | tail -n +2 | wc -c) $id waiting 0/1 -"
 	local request
 	for request in '' '\n' 'no\n' 'list x\n' 'show\n' "show $id x\n" "accept $id\n" "accept $id 5\nabc" "accept $id 0\n" \
 		"accept $id 99999999999\n" "deny $id \x1b[2J\n" "show $id\nx"; do
@@ -499,7 +530,7 @@ desk() {
 	assert_contains "$output" "error bad_name 64 "
 	run bash -c "printf 'list\n' | sbx-approve --desk dana >/dev/full 2>/dev/null 3>&-"
 	assert_equal "$status" 74
-	assert_equal "$(desk "deny $id because")" "ok 0 $id denied -"
+	assert_equal "$(desk "deny $id because")" "ok 0 $id denied 0/1 -"
 	assert_equal "$(jq -r 'select(.event == "approval.denied") | .by' "$T/var/audit.jsonl")" dana
 }
 
@@ -521,16 +552,6 @@ desk() {
 	assert_equal "$(grep -c '^SSH_AUTH_SOCK=/agent$' "$T/seen")" 1
 	run grep -E '^(SECRET|LD_LIBRARY_PATH|SBX_CONFIG)=' "$T/seen"
 	assert_equal "$status" 1
-}
-
-@test "several people are not offered yet: refused, not signed by one" {
-	sbx-policy guarded word=a-rather-long-and-longer >"$T/call.json"
-	assert_equal "$(jq -r .policy.approval.threshold "$T/call.json")" 2
-	run_sbx 78 sbx-approve <"$T/call.json"
-	assert_call threshold_unsupported
-	assert_json .approval null
-	sbx-policy guarded word=a-rather-long >"$T/call.json"
-	run_sbx 75 sbx-approve <"$T/call.json"
 }
 
 @test "usage" {

@@ -797,11 +797,11 @@ plan_id() {
 	assert_json '.result.findings[0].holds_data' true
 	local plan
 	plan=$(plan_id)
-	run_sbx 78 chain terraform_apply "plan=$plan"
-	assert_call threshold_unsupported
+	run_sbx 75 chain terraform_apply "plan=$plan"
+	assert_json .approval.needed 2
 	assert_json .policy.tier critical
 	assert_json '.policy.tier_from | join(" ")' plan_data
-	echo 'tiers: {critical: {threshold: 1}}' >>"$T/policy/policy.yaml"
+	echo 'tiers: {critical: {threshold: 1, user_verification: false}}' >>"$T/policy/policy.yaml"
 	run_sbx 75 chain terraform_apply "plan=$plan"
 	assert_json .policy.tier critical
 	run_sbx 0 sbx-approve show "$(printf '%s' "$output" | member .approval.id)"
@@ -860,6 +860,23 @@ add_plan_tools() {
 	assert_json .result.state cancelled
 	assert_equal "$(ls -A "$T/var/plans")" ''
 	assert_equal "$(grep -c '"event":"sandbox.started"' "$T/var/audit.jsonl")" 2
+}
+
+@test "a principal keeps twenty plans, and no more" {
+	add_plan_tools
+	run_sbx 0 chain made_plan
+	local kept i
+	kept=$(plan_id)
+	for i in {10..28}; do
+		cp -r "$T/var/plans/$kept" "$T/var/plans/000000000000000000000000000000$i"
+	done
+	run_sbx 69 chain made_plan
+	assert_call too_many_plans
+	assert_contains "$output" "expires"
+	assert_json .result.plan null
+	assert_equal "$(find "$T/var/plans" -mindepth 1 -maxdepth 1 | wc -l)" 20
+	rm -r "$T/var/plans/00000000000000000000000000000010"
+	run_sbx 0 chain made_plan
 }
 
 @test "many calls with one safe plan: the state lock and the plan let one through" {

@@ -356,6 +356,10 @@ static void outcomes(void)
 		    "abc\"}}",
 		    75, 1, "approval_required",
 		    "What to do: a person types: sbx-approve --config /x sign abc\nApproval abc is waiting.\nTell");
+	expect_call("{\"sbx\":1,\"approval\":{\"id\":\"abc\",\"needed\":2,\"signers\":[\"alice\"],\"state\":\"waiting\"},"
+		    "\"error\":{\"stage\":\"approve\",\"class\":75,\"code\":\"approval_required\",\"message\":\"m\"}}",
+		    75, 1, "approval_required",
+		    "Approval abc is waiting: 1 of the 2 people who must sign have signed. A person types: sbx-approve");
 }
 
 static void door_faults(void)

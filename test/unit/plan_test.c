@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "digest.h"
 #include "io.h"
+#include "plan_room.h"
 #include "unit.h"
 
 static char place[64];
@@ -226,7 +227,8 @@ static void test_expiry(const struct state *state, const struct secret *key)
 	auto_jv past = some_seal("2020-01-01T00:00:00Z"), none = some_seal("soon"),
 		future = some_seal("2999-01-01T00:00:00Z"), found = jv_invalid();
 
-	CHECK(keep(state, key, past, old, sha256) == 0 && keep(state, key, future, fresh, sha256) == 0);
+	/* In this order: what has expired goes when the next one is kept. */
+	CHECK(keep(state, key, future, fresh, sha256) == 0 && keep(state, key, past, old, sha256) == 0);
 	CHECK(plan_find(state, key, old, &found, sha256, &err) < 0);
 	CHECK_STR(code(), "plan_expired");
 	CHECK(mkdirat(state->fd, "plans/.new-0", 0700) == 0);
@@ -241,6 +243,36 @@ static void test_expiry(const struct state *state, const struct secret *key)
 	jv_free(take_jv(&found));
 	CHECK(keep(state, key, none, old, sha256) == 0 && plan_find(state, key, old, &found, sha256, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
+}
+
+/* So many of one principal, and so many bytes; what has expired makes room. */
+static void test_room(const struct state *state, const struct secret *key)
+{
+	auto_jv mine = json_set_str(some_seal(NULL), "principal", "keeper"),
+		over = json_set_str(some_seal("2020-01-01T00:00:00Z"), "principal", "keeper"),
+		other = json_set_str(some_seal(NULL), "principal", "other");
+	char id[STATE_ID_SIZE], sha256[65], path[128];
+
+	CHECK(keep(state, key, over, id, sha256) == 0);
+	for (int i = 0; i < LIMIT_KEPT_PLANS; i++)
+		CHECK(keep(state, key, mine, id, sha256) == 0);
+	CHECK(keep(state, key, mine, path, sha256) < 0);
+	CHECK(err.class == SBX_UNAVAILABLE && strstr(err.hint, "expires") != NULL);
+	CHECK_STR(code(), "too_many_plans");
+	CHECK(keep(state, key, other, path, sha256) == 0);
+	CHECK(plan_drop(state, id, &err) == 0 && keep(state, key, mine, id, sha256) == 0);
+	CHECK(plan_drop(state, id, &err) == 0);
+	CHECK(plan_make_room(state, "keeper", LIMIT_KEPT_PLAN_BYTES / 2, &err) == 0);
+	CHECK(plan_make_room(state, "keeper", LIMIT_KEPT_PLAN_BYTES, &err) < 0);
+	CHECK_STR(code(), "too_many_plans");
+	/* What lies there counts. */
+	CHECK(keep(state, key, mine, id, sha256) == 0);
+	auto_fd grown = open_in(state, id, "plan.bin", O_WRONLY);
+	CHECK(ftruncate(grown, (off_t)(LIMIT_KEPT_PLAN_BYTES / 2)) == 0 && plan_drop(state, path, &err) == 0);
+	CHECK(plan_make_room(state, "keeper", LIMIT_KEPT_PLAN_BYTES / 2, &err) < 0);
+	CHECK_STR(code(), "too_many_plans");
+	CHECK(plan_drop(state, id, &err) == 0);
+	CHECK(plan_make_room(state, "keeper", LIMIT_KEPT_PLAN_BYTES / 2, &err) == 0);
 }
 
 /* What does not match its digest is not kept, and leaves nothing. */
@@ -287,6 +319,7 @@ int main(void)
 	test_tampered(&state, &key);
 	test_moved(&state, &key);
 	test_expiry(&state, &key);
+	test_room(&state, &key);
 	test_mismatch(&state, &key);
 	test_verdicts();
 	io_remove_tree(AT_FDCWD, place, &err);

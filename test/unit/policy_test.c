@@ -206,6 +206,8 @@ static const struct {
 	{"scopes: {s: {lifetime: 10, reads_secrets: false}}\n", "must be a duration"},
 	{"tiers: {lowest: {}}\n", "no such tier"},
 	{"tiers: {low: {threshold: 1}}\n", "calls of this tier need no approval"},
+	{"tiers: {medium: {user_verification: true}}\n", "calls of this tier need no approval"},
+	{"tiers: {high: {user_verification: 1}}\n", "must be true or false"},
 	{"tiers: {high: {threshold: 0}}\n", "must be within 1 and"},
 	{"namespaces: [Web]\n", "is no DNS label"},
 	{"agent_writable: [/tmp]\n", "must be a relative path"},
@@ -488,7 +490,7 @@ static void test_plans(void)
 	CHECK(has(decided(medium, bad), "\"effect\":\"approve\""));
 	CHECK(has(decided(high, bad), "\"tier\":\"high\",\"tier_from\":[\"tool\",\"plan\"]"));
 	CHECK(has(decided(medium, data), "\"tier\":\"critical\",\"tier_from\":[\"plan_data\"]"));
-	CHECK(has(decided(medium, data), "\"approval\":{\"threshold\":3,\"ttl_s\":600}"));
+	CHECK(has(decided(medium, data), "\"approval\":{\"threshold\":3,\"ttl_s\":600,\"user_verification\":true}"));
 	CHECK(has(decided(high, data), "\"tier\":\"critical\",\"tier_from\":[\"plan_data\"]"));
 	CHECK(has(decided(low, data), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
 	CHECK_STR(decided(medium, old), "plan_seal_invalid");
@@ -567,7 +569,7 @@ static void test_rules(void)
 	CHECK(has(ruled(".params.a == \"x\"", "raise: high"), "\"tier\":\"high\",\"tier_from\":[\"when:r\"]"));
 	CHECK(has(ruled(".params.a == \"y\"", "raise: high"), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
 	CHECK(has(ruled(".params.a == \"x\"", "raise: medium"), "\"effect\":\"allow\""));
-	CHECK(has(ruled("true", "raise: critical"), "\"approval\":{\"threshold\":3,\"ttl_s\":600}"));
+	CHECK(has(ruled("true", "raise: critical"), "\"approval\":{\"threshold\":3,\"ttl_s\":600,\"user_verification\":true}"));
 	CHECK(has(ruled("true", "raise: critical"), "\"require\":\"gvisor\""));
 	CHECK_STR(ruled(".principal.name == \"alice\"", "deny: never"), "denied");
 	CHECK(has(ruled(".principal.name == \"bob\"", "deny: never"), "\"effect\":\"allow\""));

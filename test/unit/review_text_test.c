@@ -156,7 +156,8 @@ static void test_without_plan(void)
 	CHECK(has(text, "Asked at 2026-11-30T00:53:20Z, can be signed and used until 2026-11-30T01:23:20Z\n"));
 	CHECK(has(text, "Asked by principal \"agent\"; its client calls itself \"Claude \\\"Code\\\"\\x0a1\" (a claim, "
 			"not checked)\n"));
-	CHECK(has(text, "Asks for tool \"terraform_apply\", tier \"high\" by rule \"tool:terraform_apply\"\n"));
+	CHECK(has(text, "Asks for tool \"terraform_apply\", tier \"high\" by rule \"tool:terraform_apply\"\n"
+			"Needs the signatures of 1 person\n"));
 	CHECK(has(text, "  parameter \"dir\" is \"envs/staging\"\n"));
 	CHECK(has(text,
 		  "  parameter \"l\" is json \"[\\\"a\\\"]\"\n  parameter \"n\" is 3\n  parameter \"t\" is true\n"));
