@@ -74,7 +74,7 @@ static void test_values(void)
 	memset(longer, 'z', sizeof longer - 1);
 	snprintf(plan, sizeof plan, WHOLE(CHANGE("t.n", REPLACED "\"before\":{\"a\":\"%s\"}"), ""), longer);
 	longer[PLAN_VALUE_SHOWN] = '\0';
-	char want[256];
+	char want[512];
 	snprintf(want, sizeof want, "\"before\":\"\\\"%s\\\"...\"", longer);
 	CHECK(says(plan, want));
 }
