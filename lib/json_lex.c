@@ -75,21 +75,28 @@ static inline int take_string(struct json_lex *lex, const unsigned char *p, enum
 	return 1;
 }
 
+/* 1 when the object has no such key yet; 0, -1. */
+INLINE int add_key(struct json_lex *lex, const char *text, size_t len, struct sbx_error *err)
+{
+	const struct json_level *level = &lex->levels[lex->depth - 1];
+	const struct key_seed *seed = &lex->keys.seed;
+
+	if (lex->keys_trusted)
+		return 1;
+	uint64_t hash = len <= 16 ? key_hash_short(seed, level->serial, text, len)
+				  : key_hash(seed, level->serial, text, len);
+	return json_keys_add(&lex->keys, level->first_key, hash, err);
+}
+
 INLINE int take_key(struct json_lex *lex, const unsigned char *p, enum json_token *token,
 		    struct sbx_error *err)
 {
 	const unsigned char *quote = closing_quote(p + 1, lex->end);
-	const struct json_level *level = &lex->levels[lex->depth - 1];
-	const char *text = (const char *)p + 1;
 
-	if (quote == NULL || quote + 1 == lex->end || quote[1] != ':')
+	if (quote == NULL || quote + 1 == lex->end || quote[1] != ':' ||
+	    (size_t)(quote - p - 1) > lex->limits.string)
 		return 0;
-	size_t len = (size_t)(quote - p - 1);
-	uint64_t hash = len <= 16 ? key_hash_short(&lex->keys.seed, level->serial, text, len)
-				  : key_hash(&lex->keys.seed, level->serial, text, len);
-	int added = len > lex->limits.string
-			    ? 0
-			    : json_keys_add(&lex->keys, level->first_key, hash, err);
+	int added = add_key(lex, (const char *)p + 1, (size_t)(quote - p - 1), err);
 	if (added <= 0)
 		return added;
 	set_text(lex, p + 1, quote);

@@ -67,6 +67,10 @@ int json_lex_skip_to(struct json_lex *lex, unsigned depth, struct sbx_error *err
 uint64_t json_lex_offset(const struct json_lex *lex);
 int json_lex_jump(struct json_lex *lex, uint64_t offset, struct sbx_error *err);
 
+/* Before the first token of a text that was read to its end before: its keys are not compared once
+ * more. Only for bytes that are known to be the same. */
+void json_lex_trust_keys(struct json_lex *lex);
+
 /* Where the last token began, and how many brackets are open now. */
 void json_lex_place(struct json_lex *lex, unsigned *line, unsigned *column);
 unsigned json_lex_depth(const struct json_lex *lex);

@@ -55,6 +55,7 @@ struct json_lex {
 	unsigned depth, levels_cap;
 	uint64_t objects; /* opened so far: the serial of the next one */
 	struct json_keys keys;
+	int keys_trusted;
 	struct buf buffer;
 	struct json_place counted;
 	struct json_place token; /* line and column are valid when AT is NULL */

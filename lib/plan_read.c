@@ -277,6 +277,7 @@ static int second_pass(int fd, struct plan_input *input, struct second_pass *pas
 
 	if (lex == NULL)
 		return -1;
+	json_lex_trust_keys(lex);
 	pass->s = (struct plan_scan){.lex = lex, .seed = pass->judge.seed};
 	plan_judge_init(&pass->judge);
 	plan_effect_init(&pass->effect);

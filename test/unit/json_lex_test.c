@@ -541,6 +541,33 @@ static void test_skip_to(void)
 	CHECK_STR(code(), "json_duplicate_key");
 }
 
+/* A text that was read before: its keys alone are not looked at again. */
+static void test_trusted_keys(void)
+{
+	static const char *const cases[][2] = {
+		{"{\"a\":1,\"a\":2,\"\\u0061\":3}", ""},
+		{"{\"a\":1,\"b\":{\"a\":[]},\"c\":\"a text that is long enough for the fast "
+		 "way\",\"b\":2}",
+		 ""},
+		{"{\"a\":1,\"a\":2", "json_truncated"},
+		{"{\"a\":1,\"a\" 2}", "json_syntax"},
+		{"{\"a\":\"\xff\"}", "json_utf8"},
+	};
+	enum json_token token;
+	const char *text;
+	size_t len;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		auto_json_lex *lex = json_lex_memory(cases[i][0], strlen(cases[i][0]), &wide, &err);
+		json_lex_trust_keys(lex);
+		int result = json_lex_skip_value(lex, &err);
+		if (result == 0)
+			result = json_lex_next(lex, &token, &text, &len, &err);
+		CHECK(result == (cases[i][1][0] == '\0' ? 0 : -1));
+		CHECK_STR(code(), cases[i][1]);
+	}
+}
+
 /* Both ways to the hash of a short text. */
 static void test_key_hash(void)
 {
@@ -591,6 +618,7 @@ int main(void)
 	test_tee();
 	test_jump();
 	test_skip_to();
+	test_trusted_keys();
 	test_key_hash();
 	test_read_error();
 	return unit_done();
