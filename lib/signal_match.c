@@ -220,6 +220,10 @@ static void mark_rules_of(struct signal_matcher *m, const char *type, size_t len
 		mark_rules(m, exact);
 	for (uint32_t i = 0; i < m->view.glob_count; i++) {
 		const struct signal_type *glob = &m->view.globs[i];
+		const char first = m->view.text[glob->name.at];
+		/* Most are of another provider. */
+		if (len == 0 || (first != type[0] && first != '*' && first != '\\'))
+			continue;
 		if (signal_glob(m->view.text + glob->name.at, glob->name.len, type, len,
 				SIGNAL_EXACT_CASE))
 			mark_rules(m, glob);
