@@ -293,17 +293,24 @@ static void taken_name(const char *id, char name[sizeof TAKEN + STATE_ID_SIZE])
 	snprintf(name, sizeof TAKEN + STATE_ID_SIZE, TAKEN "%s", id);
 }
 
-/* A rename succeeds once, whoever else tries it; synced, so that no crash brings the plan back. */
-int plan_take(const struct state *state, const char *id, struct sbx_error *err)
+/* The directory of kept plans, and how plan ID is called in it once it is taken; -1. */
+static int open_plans(const struct state *state, const char *id, char taken[sizeof TAKEN + STATE_ID_SIZE],
+		      struct sbx_error *err)
 {
-	auto_fd plans = state_dir(state, "plans", err);
-	char taken[sizeof TAKEN + STATE_ID_SIZE];
-
-	if (plans < 0)
-		return -1;
 	if (!state_is_id(id))
 		return unknown(err);
 	taken_name(id, taken);
+	return state_dir(state, "plans", err);
+}
+
+/* A rename succeeds once, whoever else tries it; synced, so that no crash brings the plan back. */
+int plan_take(const struct state *state, const char *id, struct sbx_error *err)
+{
+	char taken[sizeof TAKEN + STATE_ID_SIZE];
+	auto_fd plans = open_plans(state, id, taken, err);
+
+	if (plans < 0)
+		return -1;
 	if (renameat(plans, id, plans, taken) < 0)
 		return errno == ENOENT ? unknown(err)
 				       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot take the plan");
@@ -316,14 +323,11 @@ int plan_take(const struct state *state, const char *id, struct sbx_error *err)
 
 int plan_put_back(const struct state *state, const char *id, struct sbx_error *err)
 {
-	auto_fd plans = state_dir(state, "plans", err);
 	char taken[sizeof TAKEN + STATE_ID_SIZE];
+	auto_fd plans = open_plans(state, id, taken, err);
 
 	if (plans < 0)
 		return -1;
-	if (!state_is_id(id))
-		return unknown(err);
-	taken_name(id, taken);
 	if (renameat(plans, taken, plans, id) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot put the plan back");
 	return 0;

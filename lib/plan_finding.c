@@ -12,6 +12,7 @@
 enum {
 	TEXT_MAX = 512, /* bytes of an address, path or reason; the longest real addresses have some 300 */
 	TEXT_CUT = 384, /* what is left of a longer one, before its digest */
+	PATH_MAX_BYTES = 3 << 20, /* of a path before it is cut: its keys are as long as the plan's author likes */
 };
 
 void plan_finding_init(struct plan_finding *f)
@@ -156,7 +157,7 @@ static void take_values(struct plan_cause *cause, const struct plan_change *chan
 int plan_finding_cause(struct plan_finding *f, const struct plan_change *change, const struct signal_place *places,
 		       unsigned count, struct sbx_error *err)
 {
-	auto_buf whole = BUF_INIT((size_t)PLAN_SIGNAL_SIZE << 16), path = BUF_INIT(TEXT_MAX);
+	auto_buf whole = BUF_INIT(PATH_MAX_BYTES), path = BUF_INIT(TEXT_MAX);
 
 	for (unsigned i = 0; i < count; i++)
 		if (put_place(&whole, &places[i], err) < 0)

@@ -5,7 +5,8 @@
  * The structural verdicts are complete and in code (plan_judge.c):
  *   destructive  delete, replace, forget (any of the two words among the actions, deposed objects too), errored_plan
  *   review       move, move_across_types, import, read (data read at apply), drift, deferred, action_invocation,
- *                provisioner, sensitivity_dropped, unknown_after_apply (an argument of an update), unusual_actions,
+ *                provisioner, sensitivity_dropped, unknown_after_apply (an argument of an update, or one that a rule looks
+ *                at), not_readable (what a rule looks at), unusual_actions,
  *                check_failed, output_delete; at "*": incomplete_plan, unlisted_objects
  * The signal rules of the table (sbx-policy(5)) can only raise them. An object has one finding, with the strongest
  * verdict and every signal. */

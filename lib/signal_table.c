@@ -35,7 +35,8 @@ static int invalid(struct sbx_error *err, const char *what)
 {
 	sbx_fail(err, SBX_CONFIG, "signals_invalid", "the table of signals cannot be used: %s",
 		 what);
-	return sbx_hint(err, "make it again with sbx-policy of the same version");
+	return sbx_hint(err, "sbx-policy signals of the same version makes one; in a state directory remove cache/, and the next "
+			     "call makes it again");
 }
 
 static const void *section(const struct signal_head *head, enum signal_section which)
