@@ -273,15 +273,17 @@ static int match_rules(struct plan_judge *judge, uint64_t config, struct sbx_err
 	return signal_match(judge->matcher, &subject, add_hit, judge, err);
 }
 
-static void judge_data(struct plan_judge *judge)
+static int judge_data(struct plan_judge *judge, struct sbx_error *err)
 {
 	const struct plan_change *change = &judge->change;
+	int holds = signal_matcher_holds_data(judge->matcher, buf_str(&change->type), change->type.len, err);
 
-	judge->finding.holds_data =
-		signal_table_holds_data(judge->table, buf_str(&change->type), change->type.len) &&
-		strcmp(buf_str(&change->mode), "data") != 0;
+	if (holds < 0)
+		return -1;
+	judge->finding.holds_data = holds && strcmp(buf_str(&change->mode), "data") != 0;
 	if (judge->finding.holds_data && PLAN_HAS(&change->actions, ACTION_DELETE))
 		judge->report->data_destroyed++;
+	return 0;
 }
 
 int plan_judge_change(struct plan_judge *judge, struct sbx_error *err)
@@ -300,7 +302,8 @@ int plan_judge_change(struct plan_judge *judge, struct sbx_error *err)
 	    judge_oddities(judge, config, err) < 0)
 		return -1;
 	add_reason(&judge->finding, &change->reason);
-	judge_data(judge);
+	if (judge_data(judge, err) < 0)
+		return -1;
 	if (judge->finding.verdict > PLAN_SAFE)
 		return add_finding(judge, err);
 	plan_finding_clear(&judge->finding);

@@ -8,9 +8,8 @@
 #include "signal_match.h"
 
 struct plan_judge {
-	const struct plan_survey *survey; /* borrowed, as the next four */
+	const struct plan_survey *survey; /* borrowed, as the next three */
 	const struct key_seed *seed;
-	const struct signal_table *table;
 	struct signal_matcher *matcher;
 	struct plan_report *report;
 	struct plan_change change;   /* the entry at hand */

@@ -308,7 +308,6 @@ int plan_read(int fd, const struct signal_table *table, struct plan_survey *surv
 	struct signal_matcher *matcher = signal_matcher_new(table, err);
 	struct second_pass pass = {.judge = {.survey = survey,
 					     .seed = &seed,
-					     .table = table,
 					     .matcher = matcher,
 					     .report = report}};
 

@@ -66,4 +66,9 @@ const char *plan_tree_name(const struct plan_tree *tree, const struct plan_node 
 int plan_tree_equal(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
 		    const struct plan_node *y);
 
+/* 1 when the members X and Y have the same name and the same value, with the members of every object in it in the same
+ * order. */
+int plan_tree_same_member(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
+			  const struct plan_node *y);
+
 #endif

@@ -112,3 +112,21 @@ int plan_tree_equal(const struct plan_tree *a, const struct plan_node *x, const 
 		return equal_parts((struct side){a, x}, (struct side){b, y});
 	return memcmp(plan_tree_text(a, x), plan_tree_text(b, y), x->len) == 0;
 }
+
+/* Nodes and texts of a member stand one behind the other, its name first. */
+int plan_tree_same_member(const struct plan_tree *a, const struct plan_node *x,
+			  const struct plan_tree *b, const struct plan_node *y)
+{
+	const uint32_t count = x->next - (uint32_t)(x - a->nodes);
+	size_t len = 0;
+
+	if (count != y->next - (uint32_t)(y - b->nodes))
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		if (x[i].kind != y[i].kind || x[i].len != y[i].len ||
+		    x[i].key_len != y[i].key_len || x[i].next - x->next != y[i].next - y->next)
+			return 0;
+		len += x[i].len + x[i].key_len;
+	}
+	return memcmp(plan_tree_name(a, x), plan_tree_name(b, y), len) == 0;
+}

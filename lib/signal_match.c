@@ -6,22 +6,13 @@
 
 #include "signal_match_impl.h"
 
-/* --- matcher --- */
-
-static size_t mark_bytes(const struct signal_matcher *m)
-{
-	return m->view.rule_count / 8 + 1;
-}
-
 struct signal_matcher *signal_matcher_new(const struct signal_table *table, struct sbx_error *err)
 {
 	struct signal_matcher *m = calloc(1, sizeof *m);
 
-	if (m != NULL) {
+	if (m != NULL)
 		m->view = signal_view(table);
-		m->marks = calloc(mark_bytes(m), 1);
-	}
-	if (m == NULL || m->marks == NULL) {
+	if (m == NULL || type_rules_init(m) < 0) {
 		free(m);
 		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 		return NULL;
@@ -39,13 +30,11 @@ void signal_matcher_free(struct signal_matcher *m)
 	for (int side = 0; side < SIDES; side++)
 		for (int i = 0; i < SIGNAL_DOCUMENTS; i++)
 			plan_tree_clear(&m->documents[side][i].tree);
-	free(m->marks);
+	type_rules_clear(m);
 	held_clear(&m->elements);
 	held_clear(&m->values);
 	free(m);
 }
-
-/* --- rules --- */
 
 /* The member of the object in which PATH begins, in TREE; NULL when there is none. */
 static const struct plan_node *root_member(const struct signal_matcher *m, struct signal_range path,
@@ -156,6 +145,8 @@ static enum truth ask_rule(struct signal_matcher *m, const struct signal_rule *r
 {
 	const struct cursor at = cursor_of(m->subject);
 
+	if (rule_is_settled(m, rule, &at))
+		return TRUTH_NO;
 	m->steps = 0;
 	m->met_unknown = 0;
 	enum truth answer = rule->each.count > 0 ? each_ask(m, rule, &at, spot)
@@ -201,35 +192,6 @@ static int report(struct signal_matcher *m, const struct signal_rule *rule, enum
 	return each(context, &hit, m->err);
 }
 
-/* --- rules of a type --- */
-
-static void mark_rules(struct signal_matcher *m, const struct signal_type *type)
-{
-	for (uint32_t i = 0; i < type->rules.count; i++) {
-		uint32_t rule = m->view.lists[type->rules.first + i];
-		m->marks[rule / 8] |= (unsigned char)(1u << rule % 8);
-	}
-}
-
-static void mark_rules_of(struct signal_matcher *m, const char *type, size_t len)
-{
-	const struct signal_type *exact = signal_find_type(&m->view, type, len);
-
-	memset(m->marks, 0, mark_bytes(m));
-	if (exact != NULL)
-		mark_rules(m, exact);
-	for (uint32_t i = 0; i < m->view.glob_count; i++) {
-		const struct signal_type *glob = &m->view.globs[i];
-		const char first = m->view.text[glob->name.at];
-		/* Most are of another provider. */
-		if (len == 0 || (first != type[0] && first != '*' && first != '\\'))
-			continue;
-		if (signal_glob(m->view.text + glob->name.at, glob->name.len, type, len,
-				SIGNAL_EXACT_CASE))
-			mark_rules(m, glob);
-	}
-}
-
 static void forget_documents(struct signal_matcher *m)
 {
 	for (int side = 0; side < SIDES; side++)
@@ -244,22 +206,26 @@ int signal_match(struct signal_matcher *m, const struct signal_subject *subject,
 	m->subject = subject;
 	m->err = err;
 	m->failed = 0;
+	m->loose.state = LOOSE_NOT_LISTED;
 	forget_documents(m);
-	mark_rules_of(m, subject->type, subject->type_len);
-	for (uint32_t i = 0; i < m->view.rule_count; i++) {
-		const struct signal_rule *rule = &m->view.rules[i];
+	const struct type_rules *of = type_rules_of(m, subject->type, subject->type_len);
+	for (uint32_t i = 0; of != NULL && i < of->count; i++) {
+		const struct signal_rule *rule = &m->view.rules[of->rules[i]];
 		struct spot spot = {.is_set = 0};
-		if (m->marks[i / 8] == 0) {
-			i |= 7;
-			continue;
-		}
-		if ((m->marks[i / 8] >> i % 8 & 1) == 0 ||
-		    (rule->on & (uint32_t)subject->action) == 0)
+		if ((rule->on & (uint32_t)subject->action) == 0)
 			continue;
 		enum truth answer = ask_rule(m, rule, &spot);
 		if (m->failed ||
 		    (answer != TRUTH_NO && report(m, rule, answer, &spot, each, context) < 0))
 			return -1;
 	}
-	return 0;
+	return of == NULL ? -1 : 0;
+}
+
+int signal_matcher_holds_data(struct signal_matcher *m, const char *type, size_t len,
+			      struct sbx_error *err)
+{
+	m->err = err;
+	const struct type_rules *of = type_rules_of(m, type, len);
+	return of == NULL ? -1 : of->holds_data;
 }

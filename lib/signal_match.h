@@ -54,7 +54,7 @@ struct signal_hit {
 	const struct plan_node *before, *after; /* at these places; NULL: nothing there */
 };
 
-struct signal_matcher; /* scratch memory for documents in strings */
+struct signal_matcher; /* what it found out about types, and scratch memory */
 struct signal_matcher *signal_matcher_new(const struct signal_table *table, struct sbx_error *err);
 void signal_matcher_free(struct signal_matcher *matcher); /* NULL is fine */
 
@@ -63,5 +63,9 @@ void signal_matcher_free(struct signal_matcher *matcher); /* NULL is fine */
 int signal_match(struct signal_matcher *matcher, const struct signal_subject *subject,
 		 int (*each)(void *context, const struct signal_hit *hit, struct sbx_error *err),
 		 void *context, struct sbx_error *err);
+
+/* 1 when objects of TYPE hold data that is lost with them; -1 with "no_memory". */
+int signal_matcher_holds_data(struct signal_matcher *matcher, const char *type, size_t len,
+			      struct sbx_error *err);
 
 #endif

@@ -33,12 +33,6 @@ static void choose_spot(const struct signal_matcher *m, struct spot *spot, const
 
 /* --- tests --- */
 
-static int is_relative(const struct signal_condition *test)
-{
-	return test->test == SIGNAL_SHRINKS || test->test == SIGNAL_GROWS ||
-	       test->test == SIGNAL_CHANGES || test->test == SIGNAL_APPEARS;
-}
-
 static int has_unknown_part(const struct walk *w, const struct cursor *at)
 {
 	if (!match_has_unknown(w->m, at->unknown))
@@ -107,7 +101,7 @@ static enum truth test_value(const struct walk *w, const struct cursor *at)
 {
 	enum truth answer;
 
-	if (is_relative(w->test))
+	if (signal_is_relative(w->test))
 		answer = test_relative(w, at);
 	else if (w->test->test == SIGNAL_SET && value_is_unset(at->tree, at->node) &&
 		 has_unknown_part(w, at))
@@ -140,7 +134,7 @@ static enum truth ask_test(struct signal_matcher *m, const struct signal_conditi
 		.m = m,
 		.steps = m->view.steps + test->path.first,
 		.count = test->path.count,
-		.follows = is_relative(test) && test->test != SIGNAL_APPEARS,
+		.follows = signal_is_relative(test) && test->test != SIGNAL_APPEARS,
 		.unites = test->test == SIGNAL_CHANGES,
 		.end = test_value,
 		.unknown = test_unknown,
@@ -158,7 +152,7 @@ static enum truth ask_test(struct signal_matcher *m, const struct signal_conditi
 		from.unknown = NULL;
 		from.has_old = 0;
 	}
-	if (is_relative(test) && !from.has_old)
+	if (signal_is_relative(test) && !from.has_old)
 		return TRUTH_NO;
 	if (test->test == SIGNAL_APPEARS && hold_values(&w, at) < 0)
 		return TRUTH_UNKNOWN;

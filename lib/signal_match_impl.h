@@ -41,11 +41,35 @@ struct held_set {
 	int unknown;		      /* 1: there may be others */
 };
 
+/* The rules of a type, kept for the next object of it. */
+struct type_rules {
+	char type[96];	 /* no longer name is kept */
+	size_t type_len; /* 0: the slot is free */
+	uint32_t *rules; /* owned: their indexes, ascending */
+	uint32_t count;
+	int holds_data;
+};
+/* A plan has a few dozen types; two that meet in a slot are looked up again and again. */
+enum { TYPE_SLOTS = 64 };
+
+/* Members of the object that change, or may: a rule that looks at none of them has no new answer.
+ * Where there are more of them than an update has, all count as such. */
+struct loose_members {
+	enum { LOOSE_NOT_LISTED, LOOSE_LISTED, LOOSE_ALL } state;
+	unsigned count;
+	struct {
+		const char *name;
+		size_t len;
+	} names[32];
+};
+
 struct signal_matcher {
 	struct signal_view view;
 	unsigned char *marks; /* a bit for each rule */
+	struct type_rules types[TYPE_SLOTS];
 
 	/* Of the change under way. */
+	struct loose_members loose;
 	const struct signal_subject *subject;
 	struct sbx_error *err;
 	int failed;	 /* ERR is filled: no memory */
@@ -101,6 +125,30 @@ struct walk {
 	const struct signal_rule *rule;
 	struct spot *spot; /* gets the place of the answer; or NULL */
 };
+
+/* --- signal_match_type.c --- */
+
+/* The rules that TYPE meets, valid until the next call; NULL when there is no memory: the matcher has
+ * failed then. */
+const struct type_rules *type_rules_of(struct signal_matcher *m, const char *type, size_t len);
+int type_rules_init(struct signal_matcher *m); /* -1: no memory */
+void type_rules_clear(struct signal_matcher *m);
+
+/* --- signal_match_loose.c --- */
+
+/* A test that compares with the old value. */
+static inline int signal_is_relative(const struct signal_condition *test)
+{
+	return test->test == SIGNAL_SHRINKS || test->test == SIGNAL_GROWS ||
+	       test->test == SIGNAL_CHANGES || test->test == SIGNAL_APPEARS;
+}
+
+/* 1 when RULE is certainly not met, because nothing changes of what it looks at or there is nothing
+ * older to compare with: what asking it would say, for less. */
+int rule_is_settled(struct signal_matcher *m, const struct signal_rule *rule,
+		    const struct cursor *object);
+
+/* --- signal_match_walk.c --- */
 
 enum truth walk_from(const struct walk *w, const struct cursor *at);
 /* Note that AT is the place of an answer, unless a place was noted for one as strong. */

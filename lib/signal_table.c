@@ -66,8 +66,6 @@ struct signal_view signal_view(const struct signal_table *table)
 	return table->block == NULL ? (struct signal_view){.types = NULL} : view_of(table->block);
 }
 
-/* --- checks --- */
-
 static int check_head(const void *block, size_t size, struct sbx_error *err)
 {
 	const struct signal_head *head = block;
@@ -310,8 +308,6 @@ void signal_table_close(struct signal_table *table)
 	*table = (struct signal_table){.block = NULL};
 }
 
-/* --- types --- */
-
 const struct signal_type *signal_find_type(const struct signal_view *view, const char *type,
 					   size_t len)
 {
@@ -329,59 +325,4 @@ const struct signal_type *signal_find_type(const struct signal_view *view, const
 			to = middle;
 	}
 	return NULL;
-}
-
-static int same_byte(char a, char b, enum signal_case how)
-{
-	unsigned char x = (unsigned char)a, y = (unsigned char)b;
-
-	if (how == SIGNAL_ANY_CASE) {
-		x = x >= 'A' && x <= 'Z' ? (unsigned char)(x | 0x20) : x;
-		y = y >= 'A' && y <= 'Z' ? (unsigned char)(y | 0x20) : y;
-	}
-	return x == y;
-}
-
-/* At a difference only the last star takes one byte more: what it took is the shortest run that
- * works. */
-int signal_glob(const char *pattern, size_t pattern_len, const char *text, size_t len,
-		enum signal_case how)
-{
-	size_t p = 0, t = 0, star = SIZE_MAX, taken = 0;
-
-	for (;;) {
-		if (p < pattern_len && pattern[p] == '*') {
-			star = ++p;
-			taken = t;
-			continue;
-		}
-		if (t == len && p == pattern_len)
-			return 1;
-		size_t escaped = p + 1 < pattern_len && pattern[p] == '\\';
-		if (t < len && p < pattern_len && same_byte(pattern[p + escaped], text[t], how)) {
-			p += 1 + escaped;
-			t++;
-		} else if (star != SIZE_MAX && taken < len) {
-			p = star;
-			t = ++taken;
-		} else {
-			return 0;
-		}
-	}
-}
-
-int signal_table_holds_data(const struct signal_table *table, const char *type, size_t len)
-{
-	const struct signal_view view = signal_view(table);
-	const struct signal_type *exact = signal_find_type(&view, type, len);
-
-	if (exact != NULL && exact->holds_data)
-		return 1;
-	for (uint32_t i = 0; i < view.glob_count; i++) {
-		const struct signal_type *glob = &view.globs[i];
-		if (glob->holds_data && signal_glob(view.text + glob->name.at, glob->name.len, type,
-						    len, SIGNAL_EXACT_CASE))
-			return 1;
-	}
-	return 0;
 }

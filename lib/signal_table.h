@@ -23,7 +23,4 @@ int signal_table_use(const void *block, size_t size, struct signal_table *table,
 		     struct sbx_error *err);
 void signal_table_close(struct signal_table *table); /* all zero is fine */
 
-/* 1 when objects of TYPE hold data that is lost with them. An empty table (all zero) knows none. */
-int signal_table_holds_data(const struct signal_table *table, const char *type, size_t len);
-
 #endif

@@ -100,9 +100,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		return 0;
 	}
-	signal_table_holds_data(&table, "t", 1);
 	const struct signal_view view = signal_view(&table);
 	struct signal_matcher *matcher = signal_matcher_new(&table, &err);
+	signal_matcher_holds_data(matcher, "t", 1, &err);
 	ask_types(matcher, &view, view.types, view.type_count);
 	ask_types(matcher, &view, view.globs, view.glob_count);
 	signal_matcher_free(matcher);
