@@ -1,11 +1,14 @@
 /* What the parts of the lexer share: json_lex.c (the most common forms of tokens, and the
- * interface), json_lex_slow.c (all forms), json_lex_text.c (strings), json_lex_number.c (numbers
- * and words), json_lex_block.c (blocks and places). */
+ * interface), json_lex_skip.c (passing over values), json_lex_slow.c (all forms), json_lex_text.c
+ * (strings), json_lex_number.c (numbers and words), json_lex_block.c (blocks and places). */
 #ifndef SBX_JSON_LEX_IMPL_H
 #define SBX_JSON_LEX_IMPL_H
 
 #include <endian.h>
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "buf.h"
 #include "json_keys.h"
@@ -33,9 +36,8 @@ enum json_state {
 };
 
 struct json_level {
-	char kind; /* '{' or '[' */
-	size_t first_key;
-	uint64_t serial;
+	char kind;	      /* '{' or '[' */
+	struct json_run keys; /* of an object */
 };
 
 /* Where a byte stands. Lines are not counted byte by byte but when somebody asks, from the last
@@ -53,7 +55,6 @@ struct json_lex {
 	size_t len;
 	struct json_level *levels; /* owned */
 	unsigned depth, levels_cap;
-	uint64_t objects; /* opened so far: the serial of the next one */
 	struct json_keys keys;
 	int keys_trusted;
 	struct buf buffer;
@@ -70,6 +71,9 @@ struct json_lex {
 /* The block at hand is read: get the next one. 1, 0 at the end, -1. */
 int json_lex_fill(struct json_lex *lex, struct sbx_error *err);
 
+/* Nothing more is read: say why; -1. */
+int json_lex_stopped(const struct json_lex *lex, struct sbx_error *err);
+
 /* Refuse as too large for the limit of the whole; or with CODE and "WHAT at LINE:COLUMN" of the
  * next byte; -1. */
 int json_lex_too_large(const struct json_lex *lex, struct sbx_error *err);
@@ -84,12 +88,39 @@ int json_lex_string(struct json_lex *lex, struct sbx_error *err);
 int json_lex_number(struct json_lex *lex, struct sbx_error *err);
 int json_lex_word(struct json_lex *lex, const char *word, struct sbx_error *err);
 
+/* What a letter behind a backslash stands for; 0: nothing, or \u. */
+extern const char json_lex_escapes[256];
+
+/* Without it some are called, which costs a tenth of the time. */
+#define JSON_INLINE __attribute__((always_inline)) static inline
+
+/* So many bytes are left in the block: enough for punctuation, words and integers without looking
+ * again. */
+#define JSON_AHEAD 32
+
 #define JSON_STEP 16
+
+/* How many of the JSON_STEP bytes at P are before the first one that is a quote, a backslash, a
+ * control character or above ASCII. All of them at once, because most strings end within them and a
+ * branch that depends on their length costs more. */
+#ifdef __SSE2__
+static inline unsigned json_lex_plain(const unsigned char *p)
+{
+	const __m128i bytes = _mm_loadu_si128((const void *)p);
+	/* As signed numbers those above ASCII are below a space too. */
+	const __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')),
+		      quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
+		      backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+	unsigned found =
+		(unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, backslash)));
+
+	return (unsigned)__builtin_ctz(found | 1u << JSON_STEP);
+}
+#else
 #define JSON_EACH(n) (UINT64_MAX / 255 * (n)) /* in each byte */
 
-/* The top bit of the first of eight bytes that is a quote, a backslash, a control character or
- * above ASCII, and maybe of bytes behind it: a subtraction sets it in the first byte that is below
- * what is subtracted. */
+/* The top bit of the first of eight bytes that is special, and maybe of bytes behind it: a
+ * subtraction sets it in the first byte that is below what is subtracted. */
 static inline uint64_t json_lex_special(const unsigned char *p)
 {
 	uint64_t bytes;
@@ -102,8 +133,6 @@ static inline uint64_t json_lex_special(const unsigned char *p)
 	       JSON_EACH(0x80);
 }
 
-/* How many of the JSON_STEP bytes at P are before the first special one. Two words at a time,
- * because most strings end within them and a branch that depends on their length costs more. */
 static inline unsigned json_lex_plain(const unsigned char *p)
 {
 	uint64_t first = json_lex_special(p), second = json_lex_special(p + 8);
@@ -111,6 +140,77 @@ static inline unsigned json_lex_plain(const unsigned char *p)
 	unsigned before = first != 0 ? 0 : 8;
 
 	return found == 0 ? JSON_STEP : before + (unsigned)__builtin_ctzll(found) / 8;
+}
+#endif
+
+/* The quote behind the plain text that begins at P; NULL: another byte ends it, or the block. */
+static inline const unsigned char *json_lex_quote(const unsigned char *p, const unsigned char *end)
+{
+	unsigned count = JSON_STEP;
+
+	while (end - p >= JSON_STEP && count == JSON_STEP)
+		p += count = json_lex_plain(p);
+	return count < JSON_STEP && *p == '"' ? p : NULL;
+}
+
+/* Behind the word, or the number as most are (digits alone, and few enough to be an exact integer),
+ * that stands at P before JSON_AHEAD bytes; NULL: something else does. */
+static inline const unsigned char *json_lex_behind_word(const unsigned char *p)
+{
+	size_t len = *p == 'f' ? 5 : 4;
+
+	return memcmp(p,
+		      *p == 't'	  ? "true"
+		      : *p == 'f' ? "false"
+				  : "null",
+		      len) == 0
+		       ? p + len
+		       : NULL;
+}
+static inline const unsigned char *json_lex_behind_integer(const unsigned char *p)
+{
+	static const ptrdiff_t most = 15;
+	const unsigned char *from = p;
+
+	while (*p >= '0' && *p <= '9' && p - from <= most)
+		p++;
+	if (p == from || p - from > most || (*from == '0' && p - from > 1) || *p == '.' ||
+	    (*p | 0x20) == 'e')
+		return NULL;
+	return p;
+}
+
+/* Open a bracket of KIND; 0: there is no room, or it is one too many. Whether C closes the last one
+ * that is open; and close it. */
+static inline int json_lex_push(struct json_lex *lex, char kind)
+{
+	if (lex->depth == lex->levels_cap || lex->depth >= lex->limits.depth)
+		return 0;
+	struct json_level *level = &lex->levels[lex->depth++];
+	level->kind = kind;
+	if (kind == '{')
+		level->keys = json_keys_open(&lex->keys);
+	return 1;
+}
+static inline int json_lex_closes(const struct json_lex *lex, int c)
+{
+	return lex->depth > 0 && c == (lex->levels[lex->depth - 1].kind == '{' ? '}' : ']');
+}
+static inline void json_lex_pop(struct json_lex *lex)
+{
+	struct json_level *level = &lex->levels[--lex->depth];
+
+	if (level->kind == '{')
+		json_keys_close(&lex->keys, &level->keys);
+}
+
+/* Remember a key of the innermost object; 16 bytes of TEXT can be read. As json_keys_add. */
+JSON_INLINE int json_lex_add_key(struct json_lex *lex, const char *text, size_t len,
+				 struct sbx_error *err)
+{
+	struct json_run *run = &lex->levels[lex->depth - 1].keys;
+
+	return lex->keys_trusted ? 1 : json_keys_add_near(&lex->keys, run, text, len, err);
 }
 
 /* The next byte without taking it: a value, JSON_NONE or JSON_FAILED. */

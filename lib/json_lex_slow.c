@@ -38,8 +38,7 @@ static int open_bracket(struct json_lex *lex, char kind, enum json_token *token,
 		return json_lex_bad(lex, "json_depth", "nested too deeply", err);
 	if (lex->depth == lex->levels_cap && grow_levels(lex, err) < 0)
 		return -1;
-	lex->levels[lex->depth++] = (struct json_level){
-		.kind = kind, .first_key = lex->keys.count, .serial = lex->objects++};
+	json_lex_push(lex, kind);
 	*token = kind == '{' ? JSON_OBJECT_OPEN : JSON_ARRAY_OPEN;
 	lex->expect = kind == '{' ? EXPECT_KEY_OR_CLOSE : EXPECT_VALUE_OR_CLOSE;
 	return 0;
@@ -47,11 +46,10 @@ static int open_bracket(struct json_lex *lex, char kind, enum json_token *token,
 
 static int close_bracket(struct json_lex *lex, int c, enum json_token *token, struct sbx_error *err)
 {
-	if (lex->depth == 0 || lex->levels[lex->depth - 1].kind != (c == '}' ? '{' : '['))
+	if (!json_lex_closes(lex, c))
 		return json_lex_bad(lex, "json_syntax", "a closing bracket that does not fit", err);
 	lex->p++;
-	lex->depth--;
-	json_keys_drop(&lex->keys, lex->levels[lex->depth].first_key);
+	json_lex_pop(lex);
 	*token = c == '}' ? JSON_OBJECT_CLOSE : JSON_ARRAY_CLOSE;
 	json_lex_value_done(lex);
 	return 0;
@@ -88,15 +86,15 @@ static int value(struct json_lex *lex, int c, enum json_token *token, struct sbx
 
 static int remember_key(struct json_lex *lex, struct sbx_error *err)
 {
-	const struct json_level *level = &lex->levels[lex->depth - 1];
+	struct json_run *run = &lex->levels[lex->depth - 1].keys;
+
 	if (lex->keys_trusted)
 		return 0;
-	uint64_t hash = key_hash(&lex->keys.seed, level->serial, lex->text, lex->len);
-	int added = json_keys_add(&lex->keys, level->first_key, hash, err);
+	int added = json_keys_add(&lex->keys, run, lex->text, lex->len, err);
 
-	return added != 0 ? added
-			  : json_lex_bad(lex, "json_duplicate_key",
-					 "the same key twice in one object", err);
+	if (added != 0)
+		return added < 0 ? -1 : 0;
+	return json_lex_bad(lex, "json_duplicate_key", "the same key twice in one object", err);
 }
 
 static int key(struct json_lex *lex, int c, enum json_token *token, struct sbx_error *err)

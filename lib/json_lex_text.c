@@ -94,8 +94,7 @@ static int unicode_escape(struct json_lex *lex, struct sbx_error *err)
 	return add_text(lex, utf8, encode_utf8(c, utf8), err);
 }
 
-/* What a letter behind a backslash stands for; 0: nothing. */
-static const char escapes[256] = {['"'] = '"',	['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+const char json_lex_escapes[256] = {['"'] = '"',	['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
 				  ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
 
 /* Behind a backslash. */
@@ -107,10 +106,10 @@ static int escape(struct json_lex *lex, struct sbx_error *err)
 		return -1;
 	if (c == JSON_NONE)
 		return json_lex_bad(lex, "json_truncated", "the text ends in a string", err);
-	if (c != 'u' && escapes[c] == 0)
+	if (c != 'u' && json_lex_escapes[c] == 0)
 		return json_lex_bad(lex, "json_escape", "an unknown escape", err);
 	lex->p++;
-	return c == 'u' ? unicode_escape(lex, err) : add_text(lex, &escapes[c], 1, err);
+	return c == 'u' ? unicode_escape(lex, err) : add_text(lex, &json_lex_escapes[c], 1, err);
 }
 
 /* One character above ASCII; its bytes may stand in two blocks. */
@@ -139,8 +138,8 @@ static size_t copy_special(const unsigned char **text, const unsigned char *end,
 {
 	const unsigned char *p = *text;
 
-	if (*p == '\\' && end - p >= 2 && escapes[p[1]] != 0) {
-		*out = escapes[p[1]];
+	if (*p == '\\' && end - p >= 2 && json_lex_escapes[p[1]] != 0) {
+		*out = json_lex_escapes[p[1]];
 		*text = p + 2;
 		return 1;
 	}

@@ -75,10 +75,12 @@ static inline uint64_t key_hash(const struct key_seed *seed, uint64_t start, con
 	return key_hash_end(seed, h, first, second);
 }
 
-/* The same of a text of at most 16 bytes, 16 bytes of which can be read whatever LEN is: without a
- * branch that depends on it. */
-static inline uint64_t key_hash_short(const struct key_seed *seed, uint64_t start, const char *text,
-				      size_t len)
+/* The first LEN, at most 16, bytes as two words that end in zeros. 16 bytes of TEXT can be read
+ * whatever LEN is: without a branch that depends on it. */
+struct key_words {
+	uint64_t first, second;
+};
+static inline struct key_words key_hash_words(const char *text, size_t len)
 {
 	uint64_t first = key_hash_load(text, 8), second = key_hash_load(text + 8, 8);
 	uint64_t first_mask = len < 8 ? ((uint64_t)1 << (8 * len % 64)) - 1 : UINT64_MAX;
@@ -86,8 +88,14 @@ static inline uint64_t key_hash_short(const struct key_seed *seed, uint64_t star
 			       : len < 16 ? ((uint64_t)1 << (8 * len % 64)) - 1
 					  : UINT64_MAX;
 
-	return key_hash_end(seed, key_hash_begin(seed, start, len), first & first_mask,
-			    second & second_mask);
+	return (struct key_words){first & first_mask, second & second_mask};
+}
+
+/* key_hash of a text of LEN, at most 16, bytes. */
+static inline uint64_t key_hash_near(const struct key_seed *seed, uint64_t start,
+				     struct key_words words, size_t len)
+{
+	return key_hash_end(seed, key_hash_begin(seed, start, len), words.first, words.second);
 }
 
 #endif

@@ -59,17 +59,17 @@ static int read_references(struct config_pass *pass, uint64_t argument, struct s
 		if (plan_skip_rest(s, err) < 0)
 			return -1;
 	}
-	if (element < 0 || plan_set_add(&pass->survey->referring, argument, err) < 0)
+	if (element < 0 || hash_set_add(&pass->survey->referring, argument, err) < 0)
 		return -1;
-	return plain ? 0 : plan_set_add(&pass->survey->opaque, argument, err);
+	return plain ? 0 : hash_set_add(&pass->survey->opaque, argument, err);
 }
 
 /* An expression without constant and references: a function such as timestamp(). */
 static int add_function(struct config_pass *pass, uint64_t argument, struct sbx_error *err)
 {
-	if (plan_set_add(&pass->survey->referring, argument, err) < 0)
+	if (hash_set_add(&pass->survey->referring, argument, err) < 0)
 		return -1;
-	return plan_set_add(&pass->survey->opaque, argument, err);
+	return hash_set_add(&pass->survey->opaque, argument, err);
 }
 
 /* So many blocks stand in the configuration; an object with more of them has dynamic ones, which do not stand there. */
@@ -77,9 +77,9 @@ static int add_blocks(struct config_pass *pass, uint64_t argument, uint64_t coun
 {
 	const struct key_seed *seed = pass->s->seed;
 
-	if (plan_set_add(&pass->survey->blocks, plan_survey_blocks(seed, argument, count), err) < 0)
+	if (hash_set_add(&pass->survey->blocks, plan_survey_blocks(seed, argument, count), err) < 0)
 		return -1;
-	return plan_set_add(&pass->survey->blocks, plan_survey_blocks(seed, argument, PLAN_SOME_BLOCKS), err);
+	return hash_set_add(&pass->survey->blocks, plan_survey_blocks(seed, argument, PLAN_SOME_BLOCKS), err);
 }
 
 static int read_expression_member(struct config_pass *pass, uint64_t config, uint64_t names, struct sbx_error *err)
@@ -92,7 +92,7 @@ static int read_expression_member(struct config_pass *pass, uint64_t config, uin
 		return plan_skip(s, err);
 	int references = plan_is(s, "references");
 	below = plan_hash(s, names);
-	if (plan_set_add(&pass->survey->named, plan_survey_argument(s->seed, config, below), err) < 0)
+	if (hash_set_add(&pass->survey->named, plan_survey_argument(s->seed, config, below), err) < 0)
 		return -1;
 	if (plan_next(s, err) < 0)
 		return -1;
@@ -127,7 +127,7 @@ static int read_expression(struct config_pass *pass, uint64_t config, uint64_t n
 		if (add_function(pass, argument, err) < 0)
 			return -1;
 	}
-	if (refers && plan_set_add(&pass->survey->above_referring, argument, err) < 0)
+	if (refers && hash_set_add(&pass->survey->above_referring, argument, err) < 0)
 		return -1;
 	return refers;
 }
@@ -172,7 +172,7 @@ static int read_address(struct config_pass *pass, uint64_t *config, struct sbx_e
 	take_prefix(pass);
 	*config = key_hash(s->seed, PLAN_HASH_CONFIG, buf_str(&pass->module), pass->module.len);
 	pass->module.len = module_len;
-	return plan_set_add(&pass->survey->configured, *config, err);
+	return hash_set_add(&pass->survey->configured, *config, err);
 }
 
 /* One resource; its { was read. Terraform writes the address first; one that comes later is refused rather than
@@ -196,14 +196,14 @@ static int read_resource(struct config_pass *pass, struct sbx_error *err)
 		else
 			result = plan_skip(s, err);
 		if (result < 0 ||
-		    (provisioners && result == 1 && plan_set_add(&pass->survey->provisioned, config, err) < 0))
+		    (provisioners && result == 1 && hash_set_add(&pass->survey->provisioned, config, err) < 0))
 			return -1;
 	}
 	return key;
 }
 
 /* Outputs or variables of the root module; right behind the key: the names of the sensitive ones go into SENSITIVE. */
-static int read_sensitive(struct plan_scan *s, enum plan_hash_kind kind, struct plan_set *sensitive,
+static int read_sensitive(struct plan_scan *s, enum plan_hash_kind kind, struct hash_set *sensitive,
 			  struct sbx_error *err)
 {
 	int entry, key = 0, is_sensitive;
@@ -219,7 +219,7 @@ static int read_sensitive(struct plan_scan *s, enum plan_hash_kind kind, struct 
 			if ((plan_is(s, "sensitive")
 				     ? plan_bool(s, &is_sensitive, "a sensitive that is no truth value", err)
 				     : plan_skip(s, err)) < 0 ||
-			    (is_sensitive && plan_set_add(sensitive, name, err) < 0))
+			    (is_sensitive && hash_set_add(sensitive, name, err) < 0))
 				return -1;
 		}
 		if (key < 0)

@@ -101,7 +101,7 @@ static int runs_provisioner(const struct plan_judge *judge, uint64_t config)
 	const struct plan_actions *actions = &judge->change.actions;
 
 	return (PLAN_HAS(actions, ACTION_CREATE) || PLAN_HAS(actions, ACTION_DELETE)) &&
-	       plan_set_has(&judge->survey->provisioned, config);
+	       hash_set_has(&judge->survey->provisioned, config);
 }
 
 static int judge_oddities(struct plan_judge *judge, uint64_t config, struct sbx_error *err)
@@ -325,7 +325,7 @@ int plan_judge_output(struct plan_judge *judge, const char *name, size_t len, st
 		return -1;
 	if (PLAN_HAS(actions, ACTION_DELETE) || PLAN_HAS(actions, ACTION_FORGET))
 		code = "output_delete";
-	else if (masked && !PLAN_ONLY(actions, ACTION_NO_OP) && !plan_set_has(&judge->survey->sensitive_outputs, hash))
+	else if (masked && !PLAN_ONLY(actions, ACTION_NO_OP) && !hash_set_has(&judge->survey->sensitive_outputs, hash))
 		code = "sensitivity_dropped";
 	if (code == NULL)
 		return 0;

@@ -112,18 +112,18 @@ struct arguments {
 
 static int refers(const struct arguments *a, uint64_t names)
 {
-	return plan_set_has(&a->survey->referring, plan_survey_argument(a->seed, a->config, names));
+	return hash_set_has(&a->survey->referring, plan_survey_argument(a->seed, a->config, names));
 }
 
 static int is_named(const struct arguments *a, uint64_t names)
 {
-	return plan_set_has(&a->survey->named, plan_survey_argument(a->seed, a->config, names));
+	return hash_set_has(&a->survey->named, plan_survey_argument(a->seed, a->config, names));
 }
 
 /* What is wholly unknown may be a block with such an argument in it. */
 static int refers_below(const struct arguments *a, uint64_t names)
 {
-	return plan_set_has(&a->survey->above_referring, plan_survey_argument(a->seed, a->config, names));
+	return hash_set_has(&a->survey->above_referring, plan_survey_argument(a->seed, a->config, names));
 }
 
 /* NAMES hashes the names on the way to NODE, which is not the whole object. */
@@ -161,12 +161,12 @@ static int has_dynamic_blocks(const struct arguments *a, uint64_t names, const s
 {
 	uint64_t argument = plan_survey_argument(a->seed, a->config, names), count = 0;
 
-	if (!plan_set_has(&a->survey->blocks, plan_survey_blocks(a->seed, argument, PLAN_SOME_BLOCKS)))
+	if (!hash_set_has(&a->survey->blocks, plan_survey_blocks(a->seed, argument, PLAN_SOME_BLOCKS)))
 		return 0;
 	const struct plan_node *block = plan_tree_first(after, array);
 	for (; block != NULL; block = plan_tree_behind(after, array, block))
 		count++;
-	return !plan_set_has(&a->survey->blocks, plan_survey_blocks(a->seed, argument, count));
+	return !hash_set_has(&a->survey->blocks, plan_survey_blocks(a->seed, argument, count));
 }
 
 /* How many of the places are names. */
@@ -187,7 +187,7 @@ enum signal_source plan_mask_source(const struct plan_change *change, const stru
 	const struct plan_node *after = plan_tree_root(&change->after), *before = plan_tree_root(&change->before);
 	uint64_t names = PLAN_HASH_PATH;
 
-	if (!plan_set_has(&survey->configured, config) || count == 0 || places[0].name == NULL)
+	if (!hash_set_has(&survey->configured, config) || count == 0 || places[0].name == NULL)
 		return SIGNAL_FROM_ANYTHING;
 	for (unsigned i = 0; i < count; i++) {
 		if (places[i].name == NULL && has_dynamic_blocks(&a, names, &change->after, after))
@@ -198,7 +198,7 @@ enum signal_source plan_mask_source(const struct plan_change *change, const stru
 			continue;
 		names = key_hash(seed, names, places[i].name, places[i].len);
 		if (refers(&a, names))
-			return plan_set_has(&survey->opaque, plan_survey_argument(seed, config, names))
+			return hash_set_has(&survey->opaque, plan_survey_argument(seed, config, names))
 				       ? SIGNAL_FROM_ANYTHING
 				       : SIGNAL_FROM_OBJECT;
 		/* Not in the configuration: left to the provider, which keeps what it chose before; or, when it is

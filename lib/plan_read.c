@@ -163,7 +163,7 @@ static int read_variables(struct second_pass *pass, struct sbx_error *err)
 		return -1;
 	while ((variable = plan_key(s, err)) == 1) {
 		int sensitive =
-			plan_set_has(&pass->judge.survey->sensitive_inputs, plan_hash(s, PLAN_HASH_INPUT));
+			hash_set_has(&pass->judge.survey->sensitive_inputs, plan_hash(s, PLAN_HASH_INPUT));
 		if (plan_expect(s, JSON_OBJECT_OPEN, "a variable that is no object", err) < 0)
 			return -1;
 		while ((key = plan_key(s, err)) == 1) {

@@ -5,6 +5,7 @@
 
 #include "buf.h"
 #include "digest.h"
+#include "hash_set.h"
 #include "json_lex.h"
 #include "key_hash.h"
 
@@ -64,14 +65,5 @@ int plan_skip_known(struct plan_scan *s, const struct plan_list *spans, struct s
 
 /* Hash of the text of the last token behind START. */
 uint64_t plan_hash(const struct plan_scan *s, uint64_t start);
-
-/* A set of hashes, which are never 0. Zeroed is empty. "no_memory" (71). */
-struct plan_set {
-	uint64_t *slots; /* owned; 0 is free */
-	size_t size, count;
-};
-int plan_set_add(struct plan_set *set, uint64_t hash, struct sbx_error *err);
-int plan_set_has(const struct plan_set *set, uint64_t hash);
-void plan_set_clear(struct plan_set *set);
 
 #endif

@@ -19,8 +19,8 @@ void plan_secrets_init(struct plan_secrets *secrets)
 
 void plan_secrets_clear(struct plan_secrets *secrets)
 {
-	plan_set_clear(&secrets->exact);
-	plan_set_clear(&secrets->probes);
+	hash_set_clear(&secrets->exact);
+	hash_set_clear(&secrets->probes);
 }
 
 static uint64_t times(uint64_t a, uint64_t b)
@@ -54,13 +54,13 @@ static uint64_t item(uint64_t hash, size_t len)
 static int remember(struct plan_secrets *s, const char *text, size_t len, struct sbx_error *err)
 {
 	size_t probe = len < PLAN_SECRET_PROBE ? len : PLAN_SECRET_PROBE;
-	struct plan_set *set = len < PLAN_SECRET_MIN ? &s->exact : &s->probes;
+	struct hash_set *set = len < PLAN_SECRET_MIN ? &s->exact : &s->probes;
 
 	if (len == 0)
 		return 0;
 	if (len >= PLAN_SECRET_MIN)
 		s->lengths |= (uint64_t)1 << probe;
-	return plan_set_add(set, item(hash_of(s, text, probe), probe), err);
+	return hash_set_add(set, item(hash_of(s, text, probe), probe), err);
 }
 
 /* \uXXXX at TEXT. */
@@ -173,7 +173,7 @@ static int holds(const struct plan_secrets *s, const char *text, size_t text_len
 	for (size_t i = 0; i < len; i++)
 		power = times(power, s->base);
 	for (size_t i = len;; i++) {
-		if (plan_set_has(&s->probes, item(hash, len)))
+		if (hash_set_has(&s->probes, item(hash, len)))
 			return 1;
 		if (i >= text_len)
 			return 0;
@@ -185,7 +185,7 @@ static int holds(const struct plan_secrets *s, const char *text, size_t text_len
 static int holds_any(const struct plan_secrets *s, const char *text, size_t len)
 {
 	if (len > 0 && len < PLAN_SECRET_MIN)
-		return plan_set_has(&s->exact, item(hash_of(s, text, len), len));
+		return hash_set_has(&s->exact, item(hash_of(s, text, len), len));
 	for (size_t n = PLAN_SECRET_MIN; n <= PLAN_SECRET_PROBE && n <= len; n++)
 		if ((s->lengths >> n & 1) != 0 && holds(s, text, len, n))
 			return 1;

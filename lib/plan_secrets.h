@@ -14,8 +14,8 @@
 
 struct plan_secrets {
 	uint64_t base;	       /* of the rolling hash; random */
-	struct plan_set exact; /* hashes of whole short ones */
-	struct plan_set probes;
+	struct hash_set exact; /* hashes of whole short ones */
+	struct hash_set probes;
 	uint64_t lengths; /* bit N: there is a probe of N bytes */
 };
 

@@ -162,7 +162,7 @@ static int list_change(struct first_pass *pass, struct sbx_error *err)
 			continue;
 		}
 		if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 ||
-		    plan_set_add(&pass->survey->listed, plan_hash(s, PLAN_HASH_ADDRESS), err) < 0)
+		    hash_set_add(&pass->survey->listed, plan_hash(s, PLAN_HASH_ADDRESS), err) < 0)
 			return -1;
 		named |= is_address;
 	}
@@ -289,12 +289,12 @@ static int check_whole(struct first_pass *pass, struct sbx_error *err)
 				"the document has no planned_values or no configuration");
 	for (size_t i = 0; i < pass->planned.count; i++) {
 		const struct object *object = &pass->planned.items[i];
-		if (!plan_set_has(&survey->listed, object->address))
+		if (!hash_set_has(&survey->listed, object->address))
 			return sbx_fail(err, SBX_BAD_REQUEST, "plan_unlisted",
 					"a planned object that no change names at %u:%u", object->line, object->column);
 	}
 	for (size_t i = 0; i < pass->prior.count; i++)
-		survey->unlisted += !plan_set_has(&survey->listed, pass->prior.items[i].address);
+		survey->unlisted += !hash_set_has(&survey->listed, pass->prior.items[i].address);
 	return 0;
 }
 
@@ -332,14 +332,14 @@ int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx
 void plan_survey_clear(struct plan_survey *survey)
 {
 	plan_list_clear(&survey->spans);
-	plan_set_clear(&survey->listed);
-	plan_set_clear(&survey->configured);
-	plan_set_clear(&survey->provisioned);
-	plan_set_clear(&survey->named);
-	plan_set_clear(&survey->blocks);
-	plan_set_clear(&survey->referring);
-	plan_set_clear(&survey->opaque);
-	plan_set_clear(&survey->above_referring);
-	plan_set_clear(&survey->sensitive_outputs);
-	plan_set_clear(&survey->sensitive_inputs);
+	hash_set_clear(&survey->listed);
+	hash_set_clear(&survey->configured);
+	hash_set_clear(&survey->provisioned);
+	hash_set_clear(&survey->named);
+	hash_set_clear(&survey->blocks);
+	hash_set_clear(&survey->referring);
+	hash_set_clear(&survey->opaque);
+	hash_set_clear(&survey->above_referring);
+	hash_set_clear(&survey->sensitive_outputs);
+	hash_set_clear(&survey->sensitive_inputs);
 }

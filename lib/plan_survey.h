@@ -19,16 +19,16 @@ struct plan_survey {
 	int complete;			   /* 1 also when the plan does not say (before Terraform 1.8, and OpenTofu) */
 	uint64_t unlisted;		   /* managed objects of prior_state that no change names */
 	struct plan_list spans;		   /* where the long members of the document begin and end (plan_skip_known) */
-	struct plan_set listed;		   /* addresses (and previous ones) that a change or a deferred change names */
-	struct plan_set configured;	   /* configuration addresses */
-	struct plan_set provisioned;	   /* configuration addresses with a provisioner */
-	struct plan_set named;		   /* plan_survey_argument of each argument and block of a resource */
-	struct plan_set blocks;		   /* plan_survey_blocks of each kind of block, with their number */
-	struct plan_set referring;	   /* of each that is no constant: it refers to something, or calls a function */
-	struct plan_set opaque;		   /* of each of these that may be anything (plan_config.c) */
-	struct plan_set above_referring;   /* and of each block that has such an argument in it */
-	struct plan_set sensitive_outputs; /* names */
-	struct plan_set sensitive_inputs;  /* names of variables of the root module */
+	struct hash_set listed;		   /* addresses (and previous ones) that a change or a deferred change names */
+	struct hash_set configured;	   /* configuration addresses */
+	struct hash_set provisioned;	   /* configuration addresses with a provisioner */
+	struct hash_set named;		   /* plan_survey_argument of each argument and block of a resource */
+	struct hash_set blocks;		   /* plan_survey_blocks of each kind of block, with their number */
+	struct hash_set referring;	   /* of each that is no constant: it refers to something, or calls a function */
+	struct hash_set opaque;		   /* of each of these that may be anything (plan_config.c) */
+	struct hash_set above_referring;   /* and of each block that has such an argument in it */
+	struct hash_set sensitive_outputs; /* names */
+	struct hash_set sensitive_inputs;  /* names of variables of the root module */
 };
 
 /* Read the whole of S, which must be at its beginning, into SURVEY (zeroed; it owns its sets afterwards, also on

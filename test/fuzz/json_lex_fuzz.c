@@ -1,6 +1,6 @@
 /* The strict lexer against libjq: what it accepts, libjq reads too, and finds as many members and
  * elements in it; and the bytes give the same tokens, places and refusals from a descriptor as from
- * memory, and are as well refused when they are passed over. */
+ * memory, and the same refusal when they are passed over. */
 #include <jv.h>
 #include <stdint.h>
 #include <string.h>
@@ -16,6 +16,7 @@ struct seen {
 	uint64_t hash; /* of tokens, texts and places, and of what stands wrong */
 	size_t members;
 	int complete;
+	struct sbx_error refused;
 };
 
 static uint64_t mixed(uint64_t hash, const void *bytes, size_t len)
@@ -27,13 +28,13 @@ static uint64_t mixed(uint64_t hash, const void *bytes, size_t len)
 
 static struct seen read_all(struct json_lex *lex)
 {
-	struct sbx_error err = SBX_ERROR_INIT;
-	struct seen seen = {.hash = 1469598103934665603u};
+	struct seen seen = {.hash = 1469598103934665603u, .refused = SBX_ERROR_INIT};
+	struct sbx_error *err = &seen.refused;
 	enum json_token token;
 	const char *text;
 	size_t len;
 
-	while (json_lex_next(lex, &token, &text, &len, &err) == 0) {
+	while (json_lex_next(lex, &token, &text, &len, err) == 0) {
 		seen.complete = token == JSON_END;
 		if (seen.complete)
 			return seen;
@@ -46,20 +47,24 @@ static struct seen read_all(struct json_lex *lex)
 		seen.members += token != JSON_KEY && token != JSON_OBJECT_CLOSE &&
 				token != JSON_ARRAY_CLOSE;
 	}
-	seen.hash = mixed(mixed(seen.hash, err.code, strlen(err.code)), err.message,
-			  strlen(err.message));
+	seen.hash = mixed(mixed(seen.hash, err->code, strlen(err->code)), err->message,
+			  strlen(err->message));
 	return seen;
 }
 
-static int is_passed_over(struct json_lex *lex)
+/* Passing over LEX gives what reading it gave. */
+static int is_passed_over(struct json_lex *lex, const struct seen *seen)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	enum json_token token;
 	const char *text;
 	size_t len;
 
-	return json_lex_skip_value(lex, &err) == 0 &&
-	       json_lex_next(lex, &token, &text, &len, &err) == 0;
+	if (json_lex_skip_value(lex, &err) == 0 &&
+	    json_lex_next(lex, &token, &text, &len, &err) == 0)
+		return seen->complete && token == JSON_END;
+	return strcmp(err.code, seen->refused.code) == 0 &&
+	       strcmp(err.message, seen->refused.message) == 0;
 }
 
 static size_t count_members(jv value)
@@ -93,7 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	lseek(fd, 0, SEEK_SET);
 	auto_json_lex *over = json_lex_fd(fd, &limits, &err);
-	if (is_passed_over(over) != seen.complete)
+	auto_json_lex *block = json_lex_memory(data, size, &limits, &err);
+	if (!is_passed_over(over, &seen) || !is_passed_over(block, &seen))
 		abort();
 	if (!seen.complete)
 		return 0;

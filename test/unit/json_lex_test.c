@@ -265,32 +265,97 @@ static void test_many_keys(void)
 	CHECK(missed == 0);
 }
 
-/* Runs that are short, of the most keys that are not in the table, and long, in and behind each
- * other. */
+/* A key for NUMBER: in the order of numbers, or with an end alone that tells it from the others, or
+ * in no order; with a NUL in some. */
+enum key_style { KEYS_SORTED, KEYS_LONG, KEYS_MIXED, KEY_STYLES };
+static size_t make_key(char out[64], enum key_style style, unsigned number)
+{
+	int len = snprintf(out, 64, style == KEYS_LONG ? "a_common_beginning_%u" : "%06u",
+			   style == KEYS_MIXED ? number * 2654435761u % 1000000 : number);
+
+	if (number % 5 == 4)
+		out[len++] = '\0';
+	return (size_t)len;
+}
+
+/* How many of COUNT keys give another answer than EXPECTED. */
+static unsigned add_keys(struct json_keys *keys, struct json_run *run, enum key_style style,
+			 unsigned count, int expected)
+{
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		char key[64];
+		size_t len = make_key(key, style, i);
+		wrong += json_keys_add(keys, run, key, len, &err) != expected;
+	}
+	return wrong;
+}
+
+/* Runs that are short, of the most keys that are looked through, and long, in and behind each
+ * other, whatever the order of their keys. */
 static void test_keys(void)
 {
-	static const size_t runs[] = {1, 15, 16, 17, 18, 400};
+	static const unsigned runs[] = {0, 1, 15, 16, 17, 18, 400};
 	struct json_keys keys;
 	unsigned wrong = 0;
 
 	json_keys_init(&keys);
-	for (size_t outer = 0; outer < ARRAY_LEN(runs); outer++)
-		for (size_t inner = 0; inner < ARRAY_LEN(runs); inner++) {
-			for (uint64_t i = 0; i < runs[outer]; i++)
-				wrong += json_keys_add(&keys, 0, 1 + i * 64, &err) != 1;
-			for (uint64_t i = 0; i < runs[inner]; i++)
-				wrong += json_keys_add(&keys, runs[outer], 2 + i * 64, &err) != 1;
-			for (uint64_t i = 0; i < runs[inner]; i++)
-				wrong += json_keys_add(&keys, runs[outer], 2 + i * 64, &err) != 0;
-			json_keys_drop(&keys, runs[outer]);
-			for (uint64_t i = 0; i < runs[outer]; i++)
-				wrong += json_keys_add(&keys, 0, 1 + i * 64, &err) != 0;
-			wrong += keys.count != runs[outer];
-			json_keys_drop(&keys, 0);
-			wrong += keys.count != 0 || keys.table_count != 0;
-		}
+	for (unsigned i = 0; i < ARRAY_LEN(runs) * ARRAY_LEN(runs) * KEY_STYLES * KEY_STYLES; i++) {
+		unsigned outer = runs[i % ARRAY_LEN(runs)],
+			 inner = runs[i / ARRAY_LEN(runs) % ARRAY_LEN(runs)];
+		unsigned styles = i / (ARRAY_LEN(runs) * ARRAY_LEN(runs));
+		enum key_style first = styles % KEY_STYLES, second = styles / KEY_STYLES;
+		struct json_run a = json_keys_open(&keys);
+		wrong += add_keys(&keys, &a, first, outer, 1);
+		struct json_run b = json_keys_open(&keys);
+		wrong += add_keys(&keys, &b, second, inner, 1);
+		wrong += add_keys(&keys, &b, second, inner, 0);
+		json_keys_close(&keys, &b);
+		struct json_run c = json_keys_open(&keys);
+		wrong += add_keys(&keys, &c, second, inner, 1);
+		json_keys_close(&keys, &c);
+		wrong += add_keys(&keys, &a, first, outer, 0);
+		wrong += keys.count != outer;
+		json_keys_close(&keys, &a);
+		wrong += keys.count != 0 || keys.table.count != 0;
+	}
 	CHECK(wrong == 0);
 	json_keys_clear(&keys);
+}
+
+/* A set against an array of truth values, with hashes that share their slots. */
+static void test_hash_set(void)
+{
+	enum { HASHES = 300 };
+	struct hash_set set = {.slots = NULL};
+	unsigned char there[HASHES] = {0};
+	unsigned wrong = 0;
+	size_t count = 0;
+
+	wrong += hash_set_has(&set, 1) != 0;
+	hash_set_remove(&set, 1);
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned n = by_chance(HASHES);
+		uint64_t hash = 1 + (uint64_t)(n % 40) * 1024 + n / 40;
+		int add = by_chance(3) > i / 5000 % 2;
+		if (add)
+			wrong += hash_set_add(&set, hash, &err) < 0;
+		else
+			hash_set_remove(&set, hash);
+		count += (size_t)add - there[n];
+		there[n] = (unsigned char)add;
+		wrong += set.count != count;
+		for (unsigned k = i % 64; k < HASHES; k += 64)
+			wrong += hash_set_has(&set, 1 + (uint64_t)(k % 40) * 1024 + k / 40) !=
+				 there[k];
+	}
+	CHECK(wrong == 0 && count > 0);
+	hash_set_empty(&set);
+	for (unsigned k = 0; k < HASHES; k++)
+		wrong += hash_set_has(&set, 1 + (uint64_t)(k % 40) * 1024 + k / 40) != 0;
+	CHECK(wrong == 0 && set.count == 0);
+	hash_set_clear(&set);
 }
 
 /* A value of every kind, of about SIZE bytes, on several lines: long and short strings and keys
@@ -582,8 +647,10 @@ static void test_key_hash(void)
 			memset(other, 'x', sizeof other);
 			memcpy(other, text + at, len);
 			uint64_t hash = key_hash(&seed, at, alone, len);
-			different += hash != key_hash_short(&seed, at, text + at, len) ||
-				     hash != key_hash_short(&seed, at, other, len) || hash == 0;
+			struct key_words near = key_hash_words(text + at, len),
+					 again = key_hash_words(other, len);
+			different += hash != key_hash_near(&seed, at, near, len) ||
+				     hash != key_hash_near(&seed, at, again, len) || hash == 0;
 			other[len > 0 ? by_chance((unsigned)len) : 0] ^= 1;
 			same += len > 0 && hash == key_hash(&seed, at, other, len);
 			same += hash == key_hash(&seed, at + 1, alone, len);
@@ -614,6 +681,7 @@ int main(void)
 	test_skip();
 	test_many_keys();
 	test_keys();
+	test_hash_set();
 	test_splits();
 	test_tee();
 	test_jump();
