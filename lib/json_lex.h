@@ -61,11 +61,11 @@ int json_lex_next(struct json_lex *lex, enum json_token *token, const char **tex
 int json_lex_skip_value(struct json_lex *lex, struct sbx_error *err);
 int json_lex_skip_to(struct json_lex *lex, unsigned depth, struct sbx_error *err);
 
-/* How many bytes were read; and, where json_lex_skip_value may be called: pass over the value
- * without reading it, because it was read before and ended at OFFSET. Only for bytes that are known
- * to be the same. */
+/* How many bytes were read. And pass over, without reading it, what was read before and ended at
+ * OFFSET with DEPTH brackets open: the value that json_lex_skip_value would pass over, or what
+ * json_lex_skip_to would. Only for bytes that are known to be the same. */
 uint64_t json_lex_offset(const struct json_lex *lex);
-int json_lex_jump(struct json_lex *lex, uint64_t offset, struct sbx_error *err);
+int json_lex_jump(struct json_lex *lex, uint64_t offset, unsigned depth, struct sbx_error *err);
 
 /* Before the first token of a text that was read to its end before: its keys are not compared once
  * more. Only for bytes that are known to be the same. */

@@ -181,7 +181,7 @@ int json_lex_skip_value(struct json_lex *lex, struct sbx_error *err)
 	return json_lex_skip_to(lex, depth, err);
 }
 
-int json_lex_jump(struct json_lex *lex, uint64_t offset, struct sbx_error *err)
+int json_lex_jump(struct json_lex *lex, uint64_t offset, unsigned depth, struct sbx_error *err)
 {
 	if (lex->state != JSON_READING)
 		return json_lex_stopped(lex, err);
@@ -196,6 +196,8 @@ int json_lex_jump(struct json_lex *lex, uint64_t offset, struct sbx_error *err)
 		uint64_t want = offset - json_lex_offset(lex), left = (uint64_t)(lex->end - lex->p);
 		lex->p += want < left ? want : left;
 	}
+	while (lex->depth > depth)
+		json_lex_pop(lex);
 	json_lex_value_done(lex);
 	return 0;
 }

@@ -158,16 +158,22 @@ int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, stru
 	return read_inner_object(s, change, err);
 }
 
+static const char *const text_names[TEXTS] = {"address", "module_address", "name", "previous_address", "deposed",
+					      "mode",	 "type",	   "provider_name", "action_reason"};
+
 static struct buf *text_member(struct plan_change *change, const struct plan_scan *s)
 {
-	static const char *const names[] = {"address", "module_address", "name", "previous_address", "deposed",
-					    "mode",    "type",		 "provider_name",	     "action_reason"};
-	struct buf *const places[] = {&change->address, &change->module, &change->name,
-				      &change->previous_address, &change->deposed, &change->mode,
-				      &change->type,	&change->provider, &change->reason};
-	int member = plan_name(s, names, ARRAY_LEN(names));
+	struct buf *texts[TEXTS];
+	struct plan_tree *trees[TREES];
+	int member = plan_name(s, text_names, ARRAY_LEN(text_names));
 
-	return member < 0 ? NULL : places[member];
+	parts_of(change, texts, trees);
+	return member < 0 ? NULL : texts[member];
+}
+
+int plan_change_is_text(const struct plan_scan *s)
+{
+	return plan_name(s, text_names, ARRAY_LEN(text_names)) >= 0;
 }
 
 static int read_entry(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)

@@ -45,6 +45,9 @@ int plan_change_read_drift(struct plan_scan *s, struct plan_change *change, stru
 /* The { of the inner object with the actions was read (this is all that an output has). */
 int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, struct sbx_error *err);
 
+/* 1 when the last token, a key of an entry, is of one of its texts. */
+int plan_change_is_text(const struct plan_scan *s);
+
 /* 1 when an existing object becomes managed. */
 int plan_change_imports(const struct plan_change *change);
 

@@ -8,6 +8,7 @@
 #include "limit.h"
 #include "plan_drift.h"
 #include "plan_effect.h"
+#include "plan_entries.h"
 #include "plan_input.h"
 #include "plan_judge.h"
 
@@ -21,12 +22,17 @@ struct second_pass {
 	struct plan_judge judge;
 	struct plan_effect effect;
 	struct plan_tree value; /* of a variable */
+	size_t quiet;		/* of plan_entries_skip */
 };
 
 typedef int read_fn(struct second_pass *pass, struct sbx_error *err);
 
 static int read_change(struct second_pass *pass, struct sbx_error *err)
 {
+	int skipped = plan_entries_skip(&pass->s, pass->judge.survey, &pass->quiet, err);
+
+	if (skipped != 0)
+		return skipped < 0 ? -1 : 0;
 	if (plan_change_read(&pass->s, &pass->judge.change, err) < 0)
 		return -1;
 	plan_effect_add(&pass->effect, &pass->judge.change);
@@ -282,6 +288,7 @@ static int second_pass(int fd, struct plan_input *input, struct second_pass *pas
 	plan_judge_init(&pass->judge);
 	plan_effect_init(&pass->effect);
 	plan_tree_init(&pass->value);
+	pass->judge.report->counts[COUNT_NO_OP] += pass->judge.survey->quiet_count;
 	int result = judge_whole(&pass->judge, err) < 0 ? -1 : read_document(pass, err);
 	if (result == 0)
 		plan_effect_finish(&pass->effect, pass->judge.report->effect);

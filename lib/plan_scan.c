@@ -73,7 +73,7 @@ int plan_element(struct plan_scan *s, struct sbx_error *err)
 int plan_name(const struct plan_scan *s, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (plan_is(s, names[i]))
+		if (names[i][0] == s->text[0] && plan_is(s, names[i]))
 			return (int)i;
 	return -1;
 }
@@ -102,7 +102,7 @@ int plan_skip_known(struct plan_scan *s, const struct plan_list *spans, struct s
 
 	for (size_t i = 0; s->effect == NULL && i < spans->count && spans->items[i] <= begin; i += 2)
 		if (spans->items[i] == begin)
-			return json_lex_jump(s->lex, spans->items[i + 1], err);
+			return json_lex_jump(s->lex, spans->items[i + 1], json_lex_depth(s->lex), err);
 	return plan_skip(s, err);
 }
 

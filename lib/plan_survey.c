@@ -6,6 +6,7 @@
 
 #include "limit.h"
 #include "plan_config.h"
+#include "plan_entries.h"
 
 /* A managed object of planned_values or prior_state, until the whole of resource_changes is known. */
 struct object {
@@ -148,65 +149,6 @@ static int read_prior_state(struct first_pass *pass, struct sbx_error *err)
 	return key;
 }
 
-/* The names in one change; its { was read. */
-static int list_change(struct first_pass *pass, struct sbx_error *err)
-{
-	struct plan_scan *s = pass->s;
-	int key, named = 0;
-
-	while ((key = plan_key(s, err)) == 1) {
-		int is_address = plan_is(s, "address");
-		if (!is_address && !plan_is(s, "previous_address")) {
-			if (plan_skip(s, err) < 0)
-				return -1;
-			continue;
-		}
-		if (plan_expect(s, JSON_STRING, "an address that is no string", err) < 0 ||
-		    hash_set_add(&pass->survey->listed, plan_hash(s, PLAN_HASH_ADDRESS), err) < 0)
-			return -1;
-		named |= is_address;
-	}
-	if (key == 0 && !named)
-		return plan_refuse(s, "plan_malformed", "a change without an address", err);
-	return key;
-}
-
-/* A deferred change wraps one; its { was read. */
-static int list_deferred(struct first_pass *pass, struct sbx_error *err)
-{
-	struct plan_scan *s = pass->s;
-	int key;
-
-	while ((key = plan_key(s, err)) == 1) {
-		if (!plan_is(s, "resource_change")) {
-			if (plan_skip(s, err) < 0)
-				return -1;
-			continue;
-		}
-		if (plan_expect(s, JSON_OBJECT_OPEN, "a change that is no object", err) < 0 ||
-		    list_change(pass, err) < 0)
-			return -1;
-	}
-	return key;
-}
-
-static int list_changes(struct first_pass *pass, int (*list)(struct first_pass *, struct sbx_error *),
-			struct sbx_error *err)
-{
-	struct plan_scan *s = pass->s;
-	int element;
-
-	if (plan_expect(s, JSON_ARRAY_OPEN, "changes that are no array", err) < 0)
-		return -1;
-	while ((element = plan_element(s, err)) == 1) {
-		if (s->token != JSON_OBJECT_OPEN)
-			return plan_refuse(s, "plan_kind", "a change that is no object", err);
-		if (list(pass, err) < 0)
-			return -1;
-	}
-	return element;
-}
-
 /* "0.1", "0.2" and "1." with a number: a new minor version only adds members (Terraform's own rule); a new major one
  * may mean anything. */
 static int known_version(const char *text, size_t len)
@@ -258,9 +200,9 @@ static int read_top(struct first_pass *pass, int top, struct sbx_error *err)
 	case TOP_PRIOR_STATE:
 		return read_prior_state(pass, err);
 	case TOP_RESOURCE_CHANGES:
-		return list_changes(pass, list_change, err);
+		return plan_entries_read(s, pass->survey, err);
 	case TOP_DEFERRED_CHANGES:
-		return list_changes(pass, list_deferred, err);
+		return plan_entries_read_deferred(s, pass->survey, err);
 	case TOP_CONFIGURATION:
 		return plan_config_read(s, pass->survey, err);
 	default:
@@ -332,6 +274,7 @@ int plan_survey_read(struct plan_scan *s, struct plan_survey *survey, struct sbx
 void plan_survey_clear(struct plan_survey *survey)
 {
 	plan_list_clear(&survey->spans);
+	plan_list_clear(&survey->quiet);
 	hash_set_clear(&survey->listed);
 	hash_set_clear(&survey->configured);
 	hash_set_clear(&survey->provisioned);

@@ -19,6 +19,8 @@ struct plan_survey {
 	int complete;			   /* 1 also when the plan does not say (before Terraform 1.8, and OpenTofu) */
 	uint64_t unlisted;		   /* managed objects of prior_state that no change names */
 	struct plan_list spans;		   /* where the long members of the document begin and end (plan_skip_known) */
+	struct plan_list quiet;		   /* where runs of quiet entries begin and end (plan_entries.h) */
+	uint64_t quiet_count;		   /* of so many */
 	struct hash_set listed;		   /* addresses (and previous ones) that a change or a deferred change names */
 	struct hash_set configured;	   /* configuration addresses */
 	struct hash_set provisioned;	   /* configuration addresses with a provisioner */

@@ -564,7 +564,7 @@ static void test_jump(void)
 		auto_json_lex *again = json_lex_fd(fd, &wide, &err);
 		json_lex_next(again, &token, &word, &len, &err);
 		json_lex_next(again, &token, &word, &len, &err);
-		CHECK(json_lex_jump(again, end, &err) == 0 && json_lex_offset(again) == end);
+		CHECK(json_lex_jump(again, end, 1, &err) == 0 && json_lex_offset(again) == end);
 		CHECK(json_lex_next(again, &token, &word, &len, &err) == 0 && token == JSON_KEY &&
 		      word[0] == 'b');
 		json_lex_place(again, &again_line, &again_column);
@@ -578,10 +578,29 @@ static void test_jump(void)
 	auto_json_lex *cut = json_lex_memory(text.data, 1000, &wide, &err);
 	json_lex_next(cut, &token, &word, &len, &err);
 	json_lex_next(cut, &token, &word, &len, &err);
-	CHECK(json_lex_jump(cut, end, &err) < 0);
+	CHECK(json_lex_jump(cut, end, 1, &err) < 0);
 	CHECK_STR(code(), "json_truncated");
 	CHECK(json_lex_next(cut, &token, &word, &len, &err) < 0);
 	sbx_error_clear(&err);
+}
+
+/* From the middle of a value to its end, with brackets of both kinds open. */
+static void test_jump_out(void)
+{
+	static const char document[] = "{\"a\":[1,{\"b\":[2,3]}],\"a\":4}";
+	enum json_token token = JSON_NULL;
+	const char *text;
+	size_t len;
+
+	for (unsigned reads = 2; reads < 8; reads++) {
+		auto_json_lex *lex = json_lex_memory(document, sizeof document - 1, &wide, &err);
+		for (unsigned i = 0; i < reads; i++)
+			CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0);
+		CHECK(json_lex_jump(lex, 20, 1, &err) == 0 && json_lex_depth(lex) == 1);
+		/* The key of the object that is open is still known. */
+		CHECK(json_lex_next(lex, &token, &text, &len, &err) < 0);
+		CHECK_STR(code(), "json_duplicate_key");
+	}
 }
 
 static void test_skip_to(void)
@@ -685,6 +704,7 @@ int main(void)
 	test_splits();
 	test_tee();
 	test_jump();
+	test_jump_out();
 	test_skip_to();
 	test_trusted_keys();
 	test_key_hash();
