@@ -164,7 +164,7 @@ $(BUILD)/test/member: test/helpers/member.c
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
-.PHONY: deps demo test test-mcp test-sanitize fuzz audit check bench install uninstall clean help
+.PHONY: deps demo test test-mcp test-accounts test-sanitize fuzz audit check bench install uninstall clean help
 
 deps:
 	@scripts/deps test
@@ -187,6 +187,12 @@ test-mcp:
 	@scripts/deps test
 	@$(MAKE) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/tool/sbx-mcp.bats
+
+# Real accounts, sudo and sshd in namespaces of their own; needs root, and says so.
+test-accounts:
+	@scripts/deps test accounts
+	@$(MAKE) --no-print-directory test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/accounts
 
 # The same tests; the sandboxed programs are static and stay without sanitizers.
 test-sanitize:
@@ -246,6 +252,7 @@ help:
 	@echo 'make deps       install what building and testing needs'
 	@echo 'make test-build build what the tests need; scripts/test FILE runs single test files'
 	@echo 'make test-mcp   the tests of the MCP dispatcher alone'
+	@echo 'make test-accounts  the tests of several accounts, with sudo and sshd (root)'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'
 	@echo 'make audit      show the record'

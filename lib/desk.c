@@ -9,7 +9,7 @@
 #include "io.h"
 #include "sshsig.h"
 
-enum { NAME_MAX_LEN = 64, REASON_MAX = 256 };
+enum { REASON_MAX = 256 };
 
 struct request {
 	char id[STATE_ID_SIZE];
@@ -30,7 +30,7 @@ int desk_is_name(const char *name)
 	static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._@-";
 	size_t len = strlen(name);
 
-	return len > 0 && len <= NAME_MAX_LEN && name[0] != '-' && strspn(name, allowed) == len;
+	return len > 0 && len < DESK_NAME_SIZE && name[0] != '-' && strspn(name, allowed) == len;
 }
 
 static int say_people(struct buf *out, const struct approval *row, struct sbx_error *err)

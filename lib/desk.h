@@ -30,6 +30,7 @@ int desk_answer(struct approvals *approvals, const char *name, const char *reque
 int desk_write_error(const struct sbx_error *failure, struct buf *reply, struct sbx_error *err);
 
 /* 1 when NAME may stand for a person: 1 to 64 letters, digits and "._@-", not beginning with '-'. */
+#define DESK_NAME_SIZE 65
 int desk_is_name(const char *name);
 
 /* --- the person's side --- */

@@ -29,6 +29,18 @@ static int known_class(uint64_t class)
 	       (class >= SBX_USAGE && class <= SBX_CONFIG);
 }
 
+/* Words of the desk that a terminal shows: as \xNN what is not printable ASCII, cut at SIZE. */
+static void copy_plain(char *out, size_t size, const char *text)
+{
+	size_t used = 0;
+
+	for (; *text != '\0' && used + sizeof "\\xNN" <= size; text++) {
+		int plain = *text >= 0x20 && *text <= 0x7e;
+		used += (size_t)snprintf(out + used, size - used, plain ? "%c" : "\\x%02x", (unsigned char)*text);
+	}
+	out[used] = '\0';
+}
+
 /* "error CODE CLASS MESSAGE\nHINT" */
 static int take_error(const char *line, const char *hint, struct sbx_error *err)
 {
@@ -41,8 +53,8 @@ static int take_error(const char *line, const char *hint, struct sbx_error *err)
 	    io_parse_u64(class_text, 1, SBX_CONFIG, &class) < 0 || !known_class(class))
 		return failed(err);
 	said.class = (enum sbx_class) class;
-	snprintf(said.message, sizeof said.message, "%s", line + at);
-	snprintf(said.hint, sizeof said.hint, "%s", hint);
+	copy_plain(said.message, sizeof said.message, line + at);
+	copy_plain(said.hint, sizeof said.hint, hint);
 	*err = said;
 	return -1;
 }

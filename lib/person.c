@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "desk.h"
 #include "digest.h"
 #include "io.h"
 #include "limit.h"
@@ -86,15 +87,22 @@ static int page(const struct buf *text, const char *const *envp, struct sbx_erro
 	return done;
 }
 
-int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err)
+int person_print(const char *text, size_t len, struct sbx_error *err)
 {
-	auto_buf shown = BUF_INIT(8 * LIMIT_REVIEW_TEXT);
+	auto_buf shown = BUF_INIT(4 * DESK_REPLY_MAX);
 
 	if (escape(text, len, &shown, err) < 0)
 		return -1;
-	if (person_is_there() && access(PAGER, X_OK) == 0)
-		return page(&shown, envp, err);
 	return io_write_all(STDOUT_FILENO, buf_str(&shown), shown.len, err);
+}
+
+int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err)
+{
+	auto_buf shown = BUF_INIT(4 * DESK_REPLY_MAX);
+
+	if (!person_is_there() || access(PAGER, X_OK) != 0)
+		return person_print(text, len, err);
+	return escape(text, len, &shown, err) < 0 ? -1 : page(&shown, envp, err);
 }
 
 void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE])

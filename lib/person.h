@@ -9,8 +9,10 @@
 /* 1 when both stdin and stdout are a terminal. */
 int person_is_there(void);
 
-/* Print TEXT on stdout, every byte that is neither printable ASCII nor a line feed as \xNN; with a pager when a person
- * is there. ENVP is the person's (started.person), for the pager alone. */
+/* Print TEXT on stdout, every byte that is neither printable ASCII nor a line feed as \xNN: the desk may be another
+ * machine's, and what it says must not move the cursor. person_show uses a pager when a person is there; ENVP is the
+ * person's (started.person), for the pager alone. */
+int person_print(const char *text, size_t len, struct sbx_error *err);
 int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err);
 
 /* When a person is there: ask for the name LOST of an object that holds data and is destroyed (""

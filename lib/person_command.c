@@ -15,6 +15,7 @@ struct desk_line {
 	const char *argv[64];
 	const char *const *envp; /* NULL: nothing of the person's */
 	char *program;
+	char login[DESK_NAME_SIZE];
 	jv setting;
 };
 
@@ -27,43 +28,54 @@ static void desk_line_clear(struct desk_line *line)
 
 static int own_desk(const struct started *started, struct desk_line *line, struct sbx_error *err)
 {
-	const struct passwd *who = getpwuid(getuid());
 	size_t n = 0;
 
 	line->program = process_helper("sbx-approve", err);
 	if (line->program == NULL)
 		return -1;
-	if (who == NULL)
-		return sbx_fail(err, SBX_OS, "os_error", "this user has no name");
 	line->argv[n++] = line->program;
 	if (!started->in_account) {
 		line->argv[n++] = "--config";
 		line->argv[n++] = started->config;
 	}
 	line->argv[n++] = "--desk";
-	line->argv[n++] = who->pw_name;
+	line->argv[n++] = line->login;
+	return 0;
+}
+
+/* One settings file serves every person of a machine: this word of its command is whoever types. */
+static const char *desk_word(const struct desk_line *line, const char *word)
+{
+	return strcmp(word, "{login}") == 0 ? line->login : word;
+}
+
+static int set_desk(const struct started *started, struct desk_line *line, struct sbx_error *err)
+{
+	int count = json_length(line->setting);
+
+	if (count >= (int)ARRAY_LEN(line->argv))
+		return sbx_fail(err, SBX_CONFIG, "desk_invalid", "the command that reaches the desk is too long");
+	for (int i = 0; i < count; i++) {
+		auto_jv word = json_at(line->setting, i);
+		line->argv[i] = desk_word(line, json_text(word)); /* LINE keeps the array, and the array its words */
+	}
+	line->envp = (const char *const *)started->person;
 	return 0;
 }
 
 /* The command that reaches the desk: the settings', with the person's variables for sudo and ssh; else this program. */
 static int find_desk(const struct started *started, struct desk_line *line, struct sbx_error *err)
 {
+	const struct passwd *who = getpwuid(getuid());
 	auto_config config = {0};
 
+	if (who == NULL || !desk_is_name(who->pw_name))
+		return sbx_fail(err, SBX_OS, "os_error", "this user has no login name that a desk takes");
+	snprintf(line->login, sizeof line->login, "%s", who->pw_name);
 	if (config_load(started->config, &config, err) < 0)
 		return -1;
 	line->setting = jv_copy(config.desk);
-	int count = json_length(line->setting);
-	if (count == 0)
-		return own_desk(started, line, err);
-	if (count >= (int)ARRAY_LEN(line->argv))
-		return sbx_fail(err, SBX_CONFIG, "desk_invalid", "the command that reaches the desk is too long");
-	for (int i = 0; i < count; i++) {
-		auto_jv word = json_at(line->setting, i);
-		line->argv[i] = json_text(word); /* LINE keeps the array, and the array its words */
-	}
-	line->envp = (const char *const *)started->person;
-	return 0;
+	return json_length(line->setting) > 0 ? set_desk(started, line, err) : own_desk(started, line, err);
 }
 
 static int ask_desk(const struct desk_line *line, struct buf *request, struct desk_reply *reply, struct sbx_error *err)
@@ -78,7 +90,7 @@ static int do_list(const struct desk_line *line, struct sbx_error *err)
 
 	if (buf_add_str(&request, "list\n", err) < 0 || ask_desk(line, &request, &reply, err) < 0)
 		return -1;
-	return io_write_all(STDOUT_FILENO, reply.bytes, reply.len, err);
+	return person_print(reply.bytes, reply.len, err);
 }
 
 static int fetch(const struct desk_line *line, const char *id, struct desk_reply *reply, struct sbx_error *err)

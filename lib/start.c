@@ -5,6 +5,7 @@
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 static const char *const person_variables[START_PERSON_VARIABLES] = {
 	"HOME", "PATH", "TERM", "DISPLAY", "SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_SK_PROVIDER",
@@ -64,6 +65,35 @@ static const char *choose_config(const char *option, int in_account, struct sbx_
 	return copy;
 }
 
+/* Limits go through sudo. With one on files an agent would choose the byte at which the record, or a state file, is cut;
+ * with one on time or memory the moment at which a stage dies: after an apply has begun, before its credential is
+ * revoked. A stage can raise none that is hard, so it does not begin. */
+static int check_limits(struct sbx_error *err)
+{
+	static const struct {
+		int resource;
+		rlim_t least;
+	} needs[] = {
+		{RLIMIT_FSIZE, RLIM_INFINITY}, {RLIMIT_CPU, RLIM_INFINITY},	{RLIMIT_AS, RLIM_INFINITY},
+		{RLIMIT_DATA, RLIM_INFINITY},  {RLIMIT_STACK, (rlim_t)8 << 20}, {RLIMIT_NOFILE, 256},
+		{RLIMIT_NPROC, 256},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(needs); i++) {
+		struct rlimit limit;
+		if (prlimit(0, (unsigned)needs[i].resource, NULL, &limit) < 0)
+			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot read this process's limits");
+		if (limit.rlim_max < needs[i].least) {
+			sbx_fail(err, SBX_DENIED, "limits_lowered", "whoever started this has lowered its limits");
+			return sbx_hint(err, "try again where ulimit -H -a says unlimited for files, time and memory");
+		}
+		limit.rlim_cur = limit.rlim_cur < needs[i].least ? needs[i].least : limit.rlim_cur;
+		if (setrlimit(needs[i].resource, &limit) < 0)
+			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot raise this process's limits");
+	}
+	return 0;
+}
+
 int start(const char *name, const char *config_option, const int *keep, size_t keep_count, unsigned flags,
 	  struct started *out, struct sbx_error *err)
 {
@@ -72,7 +102,8 @@ int start(const char *name, const char *config_option, const int *keep, size_t k
 	out->config = choose_config(config_option, out->in_account, err);
 	if (flags & START_PERSON)
 		keep_person(out);
-	if (process_clean(name, keep, keep_count, err) < 0 || out->config == NULL)
+	if (process_clean(name, keep, keep_count, err) < 0 || out->config == NULL ||
+	    (out->in_account && check_limits(err) < 0))
 		return -1;
 	if (flags & START_REPLY) {
 		out->reply_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);

@@ -24,8 +24,8 @@ struct started {
 #define START_REPLY 1u	/* move stdout aside */
 #define START_PERSON 2u /* keep the person's variables in .person */
 
-/* process_clean, and what is asked for by FLAGS. CONFIG_OPTION is what --config said, or NULL. Also fails when --config names another file in the toolkit's
- * account (77, "config_fixed"). */
+/* process_clean, and what is asked for by FLAGS. CONFIG_OPTION is what --config said, or NULL. In the toolkit's account it also fails when --config names
+ * another file (77, "config_fixed"), and under limits (setrlimit) with which the caller could end us where it wants (77, "limits_lowered"). */
 int start(const char *name, const char *config_option, const int *keep, size_t keep_count, unsigned flags,
 	  struct started *out, struct sbx_error *err);
 
