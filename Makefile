@@ -64,7 +64,7 @@ lib_objects := $(patsubst lib/%.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
 archive := $(BUILD)/obj/libsbx.a
 signals := $(BUILD)/share/sbx/signals.table
 unit_tests := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*_test.c))
-test_tools := $(patsubst test/helpers/%.c,$(BUILD)/test/%,$(wildcard test/helpers/*.c))
+test_tools := $(patsubst test/helpers/%.c,$(BUILD)/test/%,$(wildcard test/helpers/*.c)) $(BUILD)/test/sk_software.so
 fuzz_programs := $(patsubst test/fuzz/%.c,$(BUILD)/test/%,$(wildcard test/fuzz/*_fuzz.c))
 
 .PHONY: all
@@ -148,6 +148,11 @@ test_tools_with_modules := sksign sshverify mksteps canned
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_crypto)
+
+# A library that ssh-keygen loads; that has no sanitizer.
+$(BUILD)/test/sk_software.so: test/fakes/sk_software.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -fPIC -shared $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_crypto)
 
 # The fuzz targets as programs of their own.
 fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"'

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "clock.h"
 #include "io.h"
@@ -85,22 +86,33 @@ static int print_line(const char *name, char *text, struct sbx_error *err)
 		       : sbx_fail(err, SBX_IO, "io_error", "cannot write to standard output");
 }
 
+/* ~/.ssh/id_sbx, and the directory, which a new account has not. */
+static char *default_file(const char *home, struct sbx_error *err)
+{
+	auto_free char *dir = NULL;
+	char *file = NULL;
+
+	if (home == NULL) {
+		sbx_fail(err, SBX_NO_INPUT, "no_key", "there is no home directory");
+	} else if (asprintf(&dir, "%s/.ssh", home) < 0 || asprintf(&file, "%s/id_sbx", dir) < 0) {
+		file = NULL;
+		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	} else {
+		(void)mkdir(dir, 0700); /* where it cannot be made ssh-keygen says so */
+	}
+	return file;
+}
+
 int person_enrol(const char *name, const char *file, const char *const *envp, struct sbx_error *err)
 {
 	auto_free char *chosen = NULL, *public = NULL, *text = NULL;
-	const char *home = person_home(envp);
 	size_t len;
 
 	if (!is_name(name))
 		return sbx_fail(err, SBX_USAGE, "bad_name",
 				"the name of the person is no principal of a trust file");
-	if (file == NULL && home == NULL)
-		return sbx_fail(err, SBX_NO_INPUT, "no_key", "there is no home directory");
-	if (file == NULL) {
-		if (asprintf(&chosen, "%s/.ssh/id_sbx", home) < 0)
-			return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-		file = chosen;
-	}
+	if (file == NULL && (file = chosen = default_file(person_home(envp), err)) == NULL)
+		return -1;
 	if (asprintf(&public, "%s.pub", file) < 0)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	if (access(public, F_OK) != 0 && make_key(name, file, envp, err) < 0)
