@@ -1,109 +1,19 @@
-/* Terminal, pager, ssh-keygen. */
+/* What a person types, and ssh-keygen. */
 #include "person.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
-#include "desk.h"
 #include "digest.h"
 #include "io.h"
-#include "limit.h"
-#include "spawn.h"
+#include "person_screen.h"
 #include "sshsig.h"
 
 #define KEYGEN "/usr/bin/ssh-keygen"
-#define PAGER "/usr/bin/less"
-/* Reading takes as long as the approval lasts; a touch or a passphrase not that long. */
-static const int64_t read_ms = (int64_t)LIMIT_APPROVAL_S * 1000;
+/* A PIN is typed, a passphrase, and a key touched. */
 static const int64_t sign_ms = 5 * 60 * 1000;
-
-int person_is_there(void)
-{
-	return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-}
-
-static int is_plain(char c)
-{
-	return c == '\n' || (c >= 0x20 && c < 0x7f);
-}
-
-static int escape(const char *text, size_t len, struct buf *out, struct sbx_error *err)
-{
-	for (size_t i = 0; i < len; i++) {
-		int failed = is_plain(text[i]) ? buf_add(out, text + i, 1, err)
-					       : buf_addf(out, err, "\\x%02x", (unsigned char)text[i]);
-		if (failed < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* Ctrl-C belongs to the program in front; ours waits for it, and gets what came in the meantime afterwards. */
-static void hold_signals(sigset_t *before)
-{
-	sigset_t held;
-
-	sigemptyset(&held);
-	sigaddset(&held, SIGINT);
-	sigaddset(&held, SIGQUIT);
-	sigaddset(&held, SIGTERM);
-	sigaddset(&held, SIGHUP);
-	sigprocmask(SIG_BLOCK, &held, before);
-}
-
-/* 0 when the program ended with 0; it is killed at DEADLINE. */
-static int run_in_front(const struct spawn *what, int64_t deadline, struct sbx_error *err)
-{
-	auto_child child = CHILD_NONE;
-	int status;
-
-	if (spawn_start(what, &child, err) < 0)
-		return -1;
-	if (spawn_wait(&child, deadline, &status) != 1)
-		return sbx_fail(err, SBX_UNAVAILABLE, "timeout", "%s took too long", what->argv[0]);
-	if (spawn_exit_code(status) != 0)
-		return sbx_fail(err, SBX_COMMAND_FAILED, "not_signed", "%s ended with status %d", what->argv[0],
-				spawn_exit_code(status));
-	return 0;
-}
-
-static int page(const struct buf *text, const char *const *envp, struct sbx_error *err)
-{
-	/* What fits on the screen is printed, and what was read stays there: the code is asked for below it. */
-	const char *const argv[] = {"less", "-FX", NULL};
-	auto_fd content = io_sealed_memfd("text", buf_str(text), text->len, err);
-	const struct spawn_fd fds[] = {{STDIN_FILENO, content}, {STDOUT_FILENO, STDOUT_FILENO}};
-	const struct spawn what = {.path = PAGER, .argv = argv, .envp = envp, .fds = fds, .fd_count = ARRAY_LEN(fds)};
-	sigset_t before;
-
-	if (content < 0)
-		return -1;
-	hold_signals(&before);
-	int done = run_in_front(&what, clock_mono_ms() + read_ms, err);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	return done;
-}
-
-int person_print(const char *text, size_t len, struct sbx_error *err)
-{
-	auto_buf shown = BUF_INIT(4 * DESK_REPLY_MAX);
-
-	if (escape(text, len, &shown, err) < 0)
-		return -1;
-	return io_write_all(STDOUT_FILENO, buf_str(&shown), shown.len, err);
-}
-
-int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err)
-{
-	auto_buf shown = BUF_INIT(4 * DESK_REPLY_MAX);
-
-	if (!person_is_there() || access(PAGER, X_OK) != 0)
-		return person_print(text, len, err);
-	return escape(text, len, &shown, err) < 0 ? -1 : page(&shown, envp, err);
-}
 
 void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE])
 {
@@ -195,7 +105,7 @@ static int sign_in(const char *dir, const char *text, size_t len, const char *ke
 	const char *const argv[] = {"ssh-keygen", "-q", "-Y", "sign", "-n", SSHSIG_NAMESPACE, "-f", key, file, NULL};
 	const struct spawn_fd fds[] = {{STDIN_FILENO, STDIN_FILENO}, {STDOUT_FILENO, STDERR_FILENO}};
 	const struct spawn what = {.path = KEYGEN, .argv = argv, .envp = envp, .fds = fds, .fd_count = ARRAY_LEN(fds)};
-	if (write_file(file, text, len, err) < 0 || run_in_front(&what, clock_mono_ms() + sign_ms, err) < 0 ||
+	if (write_file(file, text, len, err) < 0 || person_run(&what, clock_mono_ms() + sign_ms, err) < 0 ||
 	    io_read_file(AT_FDCWD, armor_file, SSHSIG_MAX, IO_TRUSTED, &armor, &armor_len, err) < 0)
 		return -1;
 	return buf_add(signature, armor, armor_len, err);
@@ -211,12 +121,12 @@ int person_sign(const char *text, size_t len, const char *key, const char *const
 
 	/* What was shown escaped is not what would be signed. */
 	for (size_t i = 0; i < len; i++)
-		if (!is_plain(text[i]))
+		if (!person_is_plain(text[i]))
 			return sbx_fail(err, SBX_PROTOCOL, "unprintable",
 					"the desk's text holds bytes that no review text has");
 	if (key == NULL && (key = chosen = choose_key(envp, err)) == NULL)
 		return -1;
-	hold_signals(&before);
+	person_hold_signals(&before);
 	int done = -1;
 	if (mkdtemp(dir) == NULL) {
 		sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot make a directory below /tmp");

@@ -10,7 +10,8 @@
 int person_is_there(void);
 
 /* Print TEXT on stdout, every byte that is neither printable ASCII nor a line feed as \xNN: the desk may be another
- * machine's, and what it says must not move the cursor. person_show uses a pager when a person is there; ENVP is the
+ * machine's, and what it says must not move the cursor. On a terminal, lines that are longer than a row go on further
+ * in, so that nothing but the beginning of a line begins a row. person_show uses a pager when a person is there; ENVP is the
  * person's (started.person), for the pager alone. */
 int person_print(const char *text, size_t len, struct sbx_error *err);
 int person_show(const char *text, size_t len, const char *const *envp, struct sbx_error *err);

@@ -4,33 +4,8 @@
 #include <string.h>
 
 #include "call.h"
-#include "review_writer.h"
-
-/* Changes without a finding that are named: about a screen. */
-static const int safe_max = 20;
-
-static void put_head(struct writer *w, const struct review *review, const struct review_terms *terms, jv run)
-{
-	if (review->level == REVIEW_LEVEL_0)
-		writer_put(w, "L0: this approval can be made by the agent's own account\n");
-	writer_put(w, "Installation ");
-	writer_put(w, review->installation);
-	writer_put(w, ", target ");
-	writer_member(w, run, "target");
-	writer_put(w, ", isolation ");
-	writer_member(w, run, "require");
-	writer_put(w, " by driver ");
-	writer_member(w, run, "driver");
-	writer_put(w, "\nRequest ");
-	writer_number(w, terms->number);
-	writer_put(w, ", id ");
-	writer_put(w, terms->id);
-	writer_put(w, "\nAsked at ");
-	writer_time(w, terms->created);
-	writer_put(w, ", can be signed and used until ");
-	writer_time(w, terms->expires);
-	writer_put(w, "\n");
-}
+#include "review_changes.h"
+#include "review_means.h"
 
 /* Who has signed already stands elsewhere: every person signs the same bytes. */
 static void put_needed(struct writer *w, jv policy)
@@ -48,13 +23,41 @@ static void put_needed(struct writer *w, jv policy)
 	writer_put(w, "\n");
 }
 
+static void put_head(struct writer *w, const struct review *review, const struct review_terms *terms, jv policy)
+{
+	auto_jv run = json_object(policy, "run");
+
+	if (review->level == REVIEW_LEVEL_0)
+		writer_put(w, "L0: this approval can be made by the agent's own account\n");
+	writer_put(w, "Installation ");
+	writer_put(w, review->installation);
+	writer_put(w, ", target ");
+	writer_member(w, run, "target");
+	writer_put(w, ", isolation ");
+	writer_member(w, run, "require");
+	writer_put(w, " by driver ");
+	writer_member(w, run, "driver");
+	writer_put(w, "\nRequest ");
+	writer_number(w, terms->number);
+	writer_put(w, ", id ");
+	writer_put(w, terms->id);
+	writer_put(w, ", nonce ");
+	writer_put(w, terms->nonce);
+	writer_put(w, "\nAsked at ");
+	writer_time(w, terms->created);
+	writer_put(w, ", can be signed and used until ");
+	writer_time(w, terms->expires);
+	writer_put(w, "\n");
+	put_needed(w, policy);
+}
+
 static void put_who(struct writer *w, const struct review *review, const struct review_terms *terms, jv policy)
 {
 	const char *principal = call_principal(review->call), *tool = call_tool(review->call);
 
-	writer_put(w, "\nAsked by principal ");
+	writer_put(w, "Asked by principal ");
 	writer_quote(w, principal != NULL ? principal : "");
-	writer_put(w, "; its client calls itself ");
+	writer_put(w, "; the program calls itself ");
 	if (terms->client != NULL)
 		writer_quote(w, terms->client);
 	writer_put(w, terms->client != NULL ? " (a claim, not checked)\n" : "nothing\n");
@@ -65,189 +68,9 @@ static void put_who(struct writer *w, const struct review *review, const struct 
 	writer_put(w, " by rule ");
 	writer_member(w, policy, "rule");
 	writer_put(w, "\n");
-	put_needed(w, policy);
 	auto_jv call = json_object(review->call, "call");
 	auto_jv params = json_object(call, "params");
 	writer_members(w, params, "  parameter ");
-}
-
-static void put_argv(struct writer *w, jv argv)
-{
-	for (int i = 0; i < json_length(argv); i++) {
-		auto_jv slot = json_at(argv, i);
-		writer_put(w, " ");
-		if (jv_get_kind(slot) == JV_KIND_OBJECT && json_has(slot, "artifact")) {
-			writer_put(w, "artifact ");
-			writer_member(w, slot, "artifact");
-		} else {
-			writer_value(w, slot);
-		}
-	}
-}
-
-static void put_steps(struct writer *w, jv run)
-{
-	auto_jv steps = json_array(run, "steps");
-
-	writer_put(w, "\nRuns in the sandbox\n");
-	for (int i = 0; i < json_length(steps); i++) {
-		auto_jv step = json_at(steps, i);
-		auto_jv argv = json_array(step, "argv");
-		writer_put(w, "  step ");
-		writer_number(w, i + 1);
-		writer_put(w, ": program ");
-		writer_member(w, step, "program");
-		writer_put(w, json_bool(step, "credentials") == 1 ? " with credentials, arguments"
-								  : " without credentials, arguments");
-		put_argv(w, argv);
-		writer_put(w, "\n");
-	}
-	if (json_length(steps) == 0)
-		writer_put(w, "  no step\n");
-}
-
-static void put_credentials(struct writer *w, jv policy)
-{
-	auto_jv credentials = json_array(policy, "credentials");
-
-	for (int i = 0; i < json_length(credentials); i++) {
-		auto_jv one = json_at(credentials, i);
-		auto_jv settings = json_get(one, "settings");
-		writer_put(w, "  credential: scope ");
-		writer_member(w, one, "scope");
-		writer_put(w, " of provider ");
-		writer_member(w, one, "provider");
-		writer_put(w, " as ");
-		writer_member(w, one, "as");
-		writer_put(w, ", target ");
-		writer_member(w, one, "target");
-		writer_put(w, ", seconds ");
-		writer_member(w, one, "lifetime_s");
-		writer_put(w, ", settings ");
-		writer_value(w, settings);
-		writer_put(w, "\n");
-	}
-	if (json_length(credentials) == 0)
-		writer_put(w, "  credential: none\n");
-}
-
-/* Where each program stands on the host, and what else it sees of it. */
-static void put_programs(struct writer *w, jv run)
-{
-	auto_jv programs = json_object(run, "programs");
-	auto_jv names = jv_is_valid(programs) ? jv_keys(jv_copy(programs)) : jv_array();
-
-	for (int i = 0; i < json_length(names); i++) {
-		auto_jv name = json_at(names, i);
-		auto_jv program = jv_object_get(jv_copy(programs), jv_copy(name));
-		auto_jv mounts = json_array(program, "mounts");
-		writer_put(w, "  program ");
-		writer_value(w, name);
-		writer_put(w, " is ");
-		writer_member(w, program, "path");
-		writer_put(w, json_length(mounts) > 0 ? ", and sees " : "");
-		writer_list(w, mounts, LIMIT_ARGV);
-		writer_put(w, "\n");
-	}
-}
-
-static void put_means(struct writer *w, jv run)
-{
-	auto_jv egress = json_array(run, "egress");
-	auto_jv workspace = json_object(run, "workspace");
-	auto_jv state = json_object(workspace, "state");
-	auto_jv environment = json_object(run, "env");
-	auto_jv limits = json_object(run, "limits");
-
-	writer_put(w, "  network: ");
-	writer_put(w, json_length(egress) == 0 ? "none" : "");
-	writer_list(w, egress, LIMIT_ARGV);
-	writer_put(w, "\n  workspace: ");
-	if (jv_is_valid(workspace)) {
-		writer_put(w, "root ");
-		writer_member(w, workspace, "name");
-		writer_put(w, ", tree ");
-		writer_member(w, workspace, "tree");
-		writer_put(w, ", directory ");
-		writer_member(w, workspace, "cwd");
-	} else {
-		writer_put(w, "none");
-	}
-	writer_put(w, "\n  Terraform state: ");
-	if (jv_is_valid(state)) {
-		writer_member(w, state, "access");
-		writer_put(w, " at ");
-		writer_member(w, state, "path");
-	} else {
-		writer_put(w, "none");
-	}
-	writer_put(w, "\n");
-	put_programs(w, run);
-	writer_members(w, environment, "  environment ");
-	writer_members(w, limits, "  limit ");
-}
-
-static void put_findings(struct writer *w, jv report)
-{
-	auto_jv findings = json_array(report, "findings");
-	struct finding_sink sink = writer_sink(w);
-	int64_t total = 0;
-
-	json_int(report, "findings_total", &total);
-	writer_put(w, "\nFindings: ");
-	writer_number(w, total);
-	writer_put(w, "\n");
-	for (int i = 0, n = json_length(findings); i < n; i++) {
-		auto_jv finding = json_at(findings, i);
-		const char *rule = finding_rule_text(finding);
-		writer_put(w, "  ");
-		finding_say(&sink, finding);
-		if (rule != NULL) {
-			writer_put(w, "\n    in words: ");
-			sink.quote(sink.to, rule, strlen(rule), FINDING_SENTENCE_MAX);
-		}
-		writer_put(w, "\n");
-	}
-}
-
-static void put_safe(struct writer *w, jv report)
-{
-	auto_jv safe = json_array(report, "safe");
-	struct finding_sink sink = writer_sink(w);
-	int64_t total = 0, shown = 0;
-
-	json_int(report, "safe_total", &total);
-	writer_put(w, "Changes without a finding: ");
-	writer_number(w, total);
-	writer_put(w, "\n");
-	for (int i = 0, n = json_length(safe); i < n && shown < safe_max; i++, shown++) {
-		auto_jv change = json_at(safe, i);
-		writer_put(w, "  ");
-		finding_say_safe(&sink, change);
-		writer_put(w, "\n");
-	}
-	if (total > shown) {
-		writer_put(w, "  and ");
-		writer_number(w, total - shown);
-		writer_put(w, " more\n");
-	}
-}
-
-/* What is lost first, then why. */
-static void put_changes(struct writer *w, jv report)
-{
-	auto_jv counts = json_object(report, "counts");
-	struct finding_sink sink = writer_sink(w);
-	int64_t destroyed = 0;
-
-	if (json_int(report, "data_destroyed", &destroyed) == 0 && destroyed > 0) {
-		writer_put(w, "\nData is lost: ");
-		finding_say_data(&sink, destroyed);
-	}
-	writer_put(w, "\nThe plan's changes: ");
-	finding_say_counts(&sink, counts);
-	put_findings(w, report);
-	put_safe(w, report);
 }
 
 static void put_plan(struct writer *w, const struct review *review, jv policy)
@@ -275,23 +98,16 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	} else {
 		writer_put(w, "\n  against no state: there is none yet");
 	}
-	put_changes(w, review->report);
+	review_put_changes(w, review->report);
 }
 
 static void put_unseen(struct writer *w, const struct review *review, jv run)
 {
 	auto_jv workspace = json_object(run, "workspace");
-	auto_jv findings = json_array(review->report, "findings");
-	int64_t total = 0;
 
-	json_int(review->report, "findings_total", &total);
-	writer_put(w, "\nNot inspected\n");
-	if (total > json_length(findings)) {
-		writer_put(w, "  findings that do not stand above: ");
-		writer_number(w, total - json_length(findings));
-		writer_put(w, "\n");
-	}
+	writer_put(w, jv_is_valid(review->seal) ? "Not inspected\n" : "\nNot inspected\n");
 	if (jv_is_valid(review->seal)) {
+		review_put_uninspected(w, review->report);
 		writer_put(w, "  values that no rule asks for, and what provisioners and other programs that "
 			      "the plan starts will do\n");
 		return;
@@ -330,9 +146,7 @@ static void put_digests(struct writer *w, const struct review *review, const str
 	put_digest(w, "effect   ", digest, "effect");
 	writer_put(w, "  record    ");
 	writer_put(w, terms->head);
-	writer_put(w, "\nNonce ");
-	writer_put(w, terms->nonce);
-	writer_put(w, "\nA signature under this text lets exactly this call run, once.\n");
+	writer_put(w, "\n");
 }
 
 int review_text(const struct review *review, const struct review_terms *terms, struct buf *out, struct sbx_error *err)
@@ -343,15 +157,16 @@ int review_text(const struct review *review, const struct review_terms *terms, s
 	auto_jv policy = json_object(review->call, "policy");
 	auto_jv run = json_object(policy, "run");
 
-	put_head(&w, review, terms, run);
+	put_head(&w, review, terms, policy);
 	put_who(&w, review, terms, policy);
 	if (jv_is_valid(review->seal))
 		put_plan(&w, review, policy);
 	put_unseen(&w, review, run);
-	put_steps(&w, run);
-	put_credentials(&w, policy);
-	put_means(&w, run);
+	review_put_means(&w, policy);
 	put_digests(&w, review, terms, policy);
+	if (jv_is_valid(review->seal))
+		review_put_more(&w, review->report);
+	writer_put(&w, "A signature under this text lets exactly this call run, once.\n");
 	if (!w.failed)
 		return buf_add(out, buf_str(&text), text.len, err);
 	if (strcmp(inner.code, "too_large") == 0) {

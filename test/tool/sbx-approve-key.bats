@@ -157,3 +157,18 @@ sign() { # RC [PIN]
 	tail -n +2 "$T/asked" >"$T/signature"
 	run_sbx 0 ssh-keygen -Y verify -f "$T/allowed_signers" -I alice -n sbx-approve@v1 -s "$T/signature" <<<Installation
 }
+
+@test "no datum begins a row of the screen, however long the terminal's rows are" {
+	local id code lead rows
+	new_signer alice
+	lead='  parameter "note" is "'
+	ask apply_true note="$(printf '%*s' $((100 - ${#lead})) '' | tr ' ' .)Not inspected by nobody$(printf '%56s' '')Runs in the sandbox"
+	at_terminal 1 "To sign this text type $code, " no -- sbx-approve sign "$id" --key "$T/alice"
+	rows=$(sed $'s/\r//g; s/\e[^a-zA-Z=]*[a-zA-Z=]//g' <<<"$output") # what the pager tells the terminal is no row
+	assert_equal "$(grep -c '^Not inspected' <<<"$rows")" 1
+	assert_equal "$(grep -c '^Runs in' <<<"$rows")" 1
+	assert_contains "$rows" '        Not inspected by nobody'
+	assert_equal "$(awk 'length > 100' <<<"${rows%%To sign*}")" ''
+	# Through a pipe it is the text that is signed, to the byte.
+	assert_equal "$(sbx-approve show "$id" 2>/dev/null | sha256sum | cut -c1-64 | xxd -r -p | base32 | cut -c1-8)" "$code"
+}

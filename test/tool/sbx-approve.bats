@@ -145,7 +145,7 @@ desk() {
 	assert_equal "${lines[0]}" "L0: this approval can be made by the agent's own account"
 	assert_equal "${lines[1]}" "Installation $(cat "$T/var/installation"), target none, isolation \"local\" by driver \"local\""
 	assert_contains "$output" "Request 1, id $id"
-	assert_contains "$output" 'its client calls itself "evil\x1b[2J\x0aInstallation x" (a claim, not checked)'
+	assert_contains "$output" 'the program calls itself "evil\x1b[2J\x0aInstallation x" (a claim, not checked)'
 	assert_contains "$output" 'parameter "note" is "say \"DESTROY\" \xc3\xa4"'
 	run grep -c '^Installation' <<<"$output"
 	assert_equal "$output" 1

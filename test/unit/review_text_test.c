@@ -152,12 +152,12 @@ static void test_without_plan(void)
 		 state.installation);
 	CHECK(strncmp(text, line, strlen(line)) == 0);
 	CHECK(is_well_formed(text));
-	CHECK(has(text, "Request 12, id 00112233445566778899aabbccddeeff\n"));
-	CHECK(has(text, "Asked at 2026-11-30T00:53:20Z, can be signed and used until 2026-11-30T01:23:20Z\n"));
-	CHECK(has(text, "Asked by principal \"agent\"; its client calls itself \"Claude \\\"Code\\\"\\x0a1\" (a claim, "
-			"not checked)\n"));
-	CHECK(has(text, "Asks for tool \"terraform_apply\", tier \"high\" by rule \"tool:terraform_apply\"\n"
+	CHECK(has(text, "Request 12, id 00112233445566778899aabbccddeeff, nonce ffeeddccbbaa99887766554433221100\n"));
+	CHECK(has(text, "Asked at 2026-11-30T00:53:20Z, can be signed and used until 2026-11-30T01:23:20Z\n"
 			"Needs the signatures of 1 person\n"));
+	CHECK(has(text, "Asked by principal \"agent\"; the program calls itself \"Claude \\\"Code\\\"\\x0a1\" (a claim, "
+			"not checked)\n"));
+	CHECK(has(text, "Asks for tool \"terraform_apply\", tier \"high\" by rule \"tool:terraform_apply\"\n"));
 	CHECK(has(text, "  parameter \"dir\" is \"envs/staging\"\n"));
 	CHECK(has(text,
 		  "  parameter \"l\" is json \"[\\\"a\\\"]\"\n  parameter \"n\" is 3\n  parameter \"t\" is true\n"));
@@ -264,12 +264,13 @@ static void test_plan(void)
 			"    in words: \"The change does\\x0asomething.\"\n"
 			"  STATE \"terraform.tfstate\": a step changed the state that it was given for reading; the change "
 			"was thrown away [review]\n"
+			"  and 2 more that are not listed\n"
 			"Changes without a finding: 31\n"
 			"  CREATE \"c\\x0aDESTROY\"\n"
 			"  UPDATE \"u\"\n"
-			"  and 29 more\n"
-			"\nNot inspected\n"
-			"  findings that do not stand above: 2\n"));
+			"  and 29 more that are not listed\n"
+			"Not inspected\n"
+			"  findings that stand nowhere in this text: 2\n"));
 	CHECK(has(text, " with \"terraform\" version \"1.9.0\"\n"));
 	CHECK(has(text, "  plan seal \""));
 	CHECK(has(text, "  effect    \"ee\"\n"));
@@ -290,7 +291,7 @@ static void test_plan(void)
 	CHECK_STR(err.code, "plan_unknown");
 }
 
-/* A plan that destroys nothing says so, and names a screen of what it makes. */
+/* A plan that destroys nothing says so, names the first of what it makes, and the rest at the end. */
 static void test_safe_plan(void)
 {
 	auto_buf report = BUF_INIT(LIMIT_CALL), out = BUF_INIT(LIMIT_REVIEW_TEXT);
@@ -307,7 +308,9 @@ static void test_safe_plan(void)
 	const char *text = text_of(call, REVIEW_SEPARATE, &out);
 	CHECK(is_well_formed(text));
 	CHECK(has(text, "\nThe plan's changes: 50 created\nFindings: 0\nChanges without a finding: 50\n  CREATE \"a[0]\"\n"));
-	CHECK(has(text, "  CREATE \"a[19]\"\n  and 30 more\n\nNot inspected\n  values that no rule asks for"));
+	CHECK(has(text, "  CREATE \"a[4]\"\n  and 45 more, listed below\nNot inspected\n  values that no rule asks for"));
+	CHECK(has(text, "\nMore changes without a finding\n  CREATE \"a[5]\"\n"));
+	CHECK(has(text, "  CREATE \"a[49]\"\nA signature under this text lets exactly this call run, once.\n"));
 	CHECK(strstr(text, "Data is lost") == NULL);
 }
 

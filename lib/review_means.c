@@ -1,0 +1,141 @@
+/* Steps and means, a line each. */
+#include "review_means.h"
+
+static void put_argv(struct writer *w, jv argv)
+{
+	for (int i = 0; i < json_length(argv); i++) {
+		auto_jv slot = json_at(argv, i);
+		writer_put(w, " ");
+		if (jv_get_kind(slot) == JV_KIND_OBJECT && json_has(slot, "artifact")) {
+			writer_put(w, "artifact ");
+			writer_member(w, slot, "artifact");
+		} else {
+			writer_value(w, slot);
+		}
+	}
+}
+
+static void put_steps(struct writer *w, jv run)
+{
+	auto_jv steps = json_array(run, "steps");
+
+	writer_put(w, "\nRuns in the sandbox\n");
+	for (int i = 0; i < json_length(steps); i++) {
+		auto_jv step = json_at(steps, i);
+		auto_jv argv = json_array(step, "argv");
+		writer_put(w, "  step ");
+		writer_number(w, i + 1);
+		writer_put(w, ": program ");
+		writer_member(w, step, "program");
+		writer_put(w, json_bool(step, "credentials") == 1 ? " with credentials, arguments"
+								  : " without credentials, arguments");
+		put_argv(w, argv);
+		writer_put(w, "\n");
+	}
+	if (json_length(steps) == 0)
+		writer_put(w, "  no step\n");
+}
+
+static void put_credentials(struct writer *w, jv policy)
+{
+	auto_jv credentials = json_array(policy, "credentials");
+
+	for (int i = 0; i < json_length(credentials); i++) {
+		auto_jv one = json_at(credentials, i);
+		auto_jv settings = json_get(one, "settings");
+		writer_put(w, "  credential: scope ");
+		writer_member(w, one, "scope");
+		writer_put(w, " of provider ");
+		writer_member(w, one, "provider");
+		writer_put(w, " as ");
+		writer_member(w, one, "as");
+		writer_put(w, ", target ");
+		writer_member(w, one, "target");
+		writer_put(w, ", seconds ");
+		writer_member(w, one, "lifetime_s");
+		writer_put(w, ", settings ");
+		writer_value(w, settings);
+		writer_put(w, "\n");
+	}
+	if (json_length(credentials) == 0)
+		writer_put(w, "  credential: none\n");
+}
+
+/* Where each program stands on the host, and what else it sees of it. */
+static void put_programs(struct writer *w, jv run)
+{
+	auto_jv programs = json_object(run, "programs");
+	auto_jv names = jv_is_valid(programs) ? jv_keys(jv_copy(programs)) : jv_array();
+
+	for (int i = 0; i < json_length(names); i++) {
+		auto_jv name = json_at(names, i);
+		auto_jv program = jv_object_get(jv_copy(programs), jv_copy(name));
+		auto_jv mounts = json_array(program, "mounts");
+		writer_put(w, "  program ");
+		writer_value(w, name);
+		writer_put(w, " is ");
+		writer_member(w, program, "path");
+		writer_put(w, json_length(mounts) > 0 ? ", and sees " : "");
+		writer_list(w, mounts, LIMIT_ARGV);
+		writer_put(w, "\n");
+	}
+}
+
+/* HEADING "KEY" is VALUE, … on one line; nothing for an empty OBJECT. */
+static void put_pairs(struct writer *w, const char *heading, jv object)
+{
+	auto_jv keys = json_length(object) > 0 ? jv_keys(jv_copy(object)) : jv_array();
+
+	for (int i = 0, n = json_length(keys); i < n; i++) {
+		auto_jv key = json_at(keys, i);
+		auto_jv value = json_get(object, json_text(key));
+		writer_put(w, i == 0 ? heading : ", ");
+		writer_value(w, key);
+		writer_put(w, " is ");
+		writer_value(w, value);
+		writer_put(w, i == n - 1 ? "\n" : "");
+	}
+}
+
+static void put_workspace(struct writer *w, jv workspace)
+{
+	auto_jv state = json_object(workspace, "state");
+
+	writer_put(w, "; workspace: ");
+	if (jv_is_valid(workspace)) {
+		writer_put(w, "root ");
+		writer_member(w, workspace, "name");
+		writer_put(w, ", tree ");
+		writer_member(w, workspace, "tree");
+		writer_put(w, ", directory ");
+		writer_member(w, workspace, "cwd");
+	} else {
+		writer_put(w, "none");
+	}
+	writer_put(w, "; Terraform state: ");
+	if (jv_is_valid(state)) {
+		writer_member(w, state, "access");
+		writer_put(w, " at ");
+		writer_member(w, state, "path");
+	} else {
+		writer_put(w, "none");
+	}
+	writer_put(w, "\n");
+}
+
+void review_put_means(struct writer *w, jv policy)
+{
+	auto_jv run = json_object(policy, "run"), egress = json_array(run, "egress"),
+		workspace = json_object(run, "workspace"), environment = json_object(run, "env"),
+		limits = json_object(run, "limits");
+
+	put_steps(w, run);
+	put_credentials(w, policy);
+	writer_put(w, "  network: ");
+	writer_put(w, json_length(egress) == 0 ? "none" : "");
+	writer_list(w, egress, LIMIT_ARGV);
+	put_workspace(w, workspace);
+	put_programs(w, run);
+	put_pairs(w, "  environment: ", environment);
+	put_pairs(w, "  limits: ", limits);
+}
