@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "digest.h"
 #include "io.h"
 
@@ -13,27 +14,6 @@ static int put_file(struct buf *out, const char *name, const char *bytes, size_t
 	if (buf_addf(out, err, "%s %zu\n", name, len) < 0)
 		return -1;
 	return buf_add(out, bytes, len, err);
-}
-
-static int add_base64(struct buf *out, const unsigned char *bytes, size_t len,
-		      struct sbx_error *err)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-	for (size_t i = 0; i < len; i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16;
-		char four[4] = {'=', '=', '=', '='};
-		if (i + 1 < len)
-			group |= (uint32_t)bytes[i + 1] << 8;
-		if (i + 2 < len)
-			group |= bytes[i + 2];
-		for (size_t k = 0; k < 4 && i + k < len + 1; k++)
-			four[k] = digits[group >> (18 - 6 * k) & 63];
-		if (buf_add(out, four, sizeof four, err) < 0)
-			return -1;
-	}
-	return 0;
 }
 
 /* The key as the signature itself holds it. */
@@ -47,7 +27,7 @@ static int add_key(struct buf *lines, const struct approval_signature *signature
 		return -1;
 	if (buf_addf(lines, err, "%s namespaces=\"" SSHSIG_NAMESPACE "\" %s ", signature->signer,
 		     sig.key.type) < 0 ||
-	    add_base64(lines, sig.key_blob, sig.key_len, err) < 0)
+	    base64_add(lines, sig.key_blob, sig.key_len, err) < 0)
 		return -1;
 	return buf_add_str(lines, "\n", err);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base64.h"
 #include "clock.h"
 #include "io.h"
 #include "person.h"
@@ -73,7 +74,7 @@ static int print_line(const char *name, char *text, struct sbx_error *err)
 	const char *type = strsep(&text, " "), *base64 = strsep(&text, " \n");
 
 	if (type == NULL || base64 == NULL ||
-	    signers_base64(base64, strlen(base64), &blob, &len) < 0 ||
+	    base64_read(base64, strlen(base64), &blob, &len) < 0 ||
 	    sshsig_key_read(blob, len, &key) != SSHSIG_KEY_GOOD || strcmp(type, key.type) != 0)
 		return wrong_key("cannot be read", err);
 	if (!sshsig_key_is_hardware(key.kind))

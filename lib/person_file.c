@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "approval.h"
+#include "base64.h"
 #include "clock.h"
 #include "desk_export.h"
 #include "digest.h"
@@ -65,6 +66,19 @@ static void see(struct verifying *v, const char *signer)
 		snprintf(v->seen[v->count++], SIGNER_SIZE, "%s", signer);
 }
 
+/* As ssh-keygen -l prints it: base64 without padding. */
+static int print_fingerprint(const char *key_sha256, struct sbx_error *err)
+{
+	unsigned char digest[DIGEST_SIZE];
+	auto_buf text = BUF_INIT(64);
+
+	digest_from_hex(key_sha256, digest, sizeof digest);
+	if (base64_add(&text, digest, sizeof digest, err) < 0)
+		return -1;
+	printf("SHA256:%.43s\n", buf_str(&text));
+	return 0;
+}
+
 static int verify_one(struct verifying *v, int dirfd, const char *name, struct sbx_error *err)
 {
 	auto_free char *armor = NULL;
@@ -76,12 +90,11 @@ static int verify_one(struct verifying *v, int dirfd, const char *name, struct s
 			  &sig, err) < 0)
 		return -1;
 	see(v, sig.signer);
-	printf("signed by %s with %s, key SHA-256 %s\n", sig.signer,
+	printf("signed by %s with %s, key ", sig.signer,
 	       !sig.security_key   ? "a key file"
 	       : sig.user_verified ? "a security key that was touched and checked who did"
-				   : "a security key that was touched",
-	       sig.key_sha256);
-	return 0;
+				   : "a security key that was touched");
+	return print_fingerprint(sig.key_sha256, err);
 }
 
 static int begin(struct verifying *v, int dirfd, const char *name, struct sbx_error *err)

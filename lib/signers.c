@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "clock.h"
 #include "sshsig_key.h"
 
@@ -63,44 +64,6 @@ static const char *line_fault(struct slice line)
 	return line.len > line_max || memchr(line.text, '\0', line.len) != NULL
 		       ? "the line is too long or holds a NUL"
 		       : NULL;
-}
-
-static int base64_value(char c)
-{
-	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *at = c != '\0' ? strchr(alphabet, c) : NULL;
-
-	return at != NULL ? (int)(at - alphabet) : -1;
-}
-
-int signers_base64(const char *text, size_t len, unsigned char **out, size_t *out_len)
-{
-	auto_free unsigned char *bytes = malloc(len / 4 * 3 + 1);
-	size_t used = 0, padding = 0;
-
-	if (bytes == NULL || len == 0 || len % 4 != 0)
-		return -1;
-	while (padding < 2 && text[len - 1 - padding] == '=')
-		padding++;
-	for (size_t i = 0; i < len; i += 4) {
-		uint32_t group = 0;
-		size_t here = i + 4 == len ? 4 - padding : 4;
-		for (size_t k = 0; k < here; k++) {
-			int value = base64_value(text[i + k]);
-			if (value < 0)
-				return -1;
-			group |= (uint32_t)value << (18 - 6 * k);
-		}
-		/* Bits behind the last byte must be zero: one text for one value. */
-		if ((here == 2 && (group & 0xffff)) || (here == 3 && (group & 0xff)))
-			return -1;
-		for (size_t k = 0; k + 1 < here; k++)
-			bytes[used++] = (unsigned char)(group >> (16 - 8 * k));
-	}
-	*out_len = used;
-	*out = take_ptr(&bytes);
-	return 0;
 }
 
 static int slice_is(struct slice s, const char *text)
@@ -306,7 +269,7 @@ static const char *compare_key(struct slice type, struct slice base64, enum key_
 	struct sshsig_key read;
 	size_t len;
 
-	if (signers_base64(base64.text, base64.len, &blob, &len) < 0)
+	if (base64_read(base64.text, base64.len, &blob, &len) < 0)
 		return "the key is no base64";
 	enum sshsig_key_fault fault = sshsig_key_read(blob, len, &read);
 	if (fault == SSHSIG_KEY_GOOD && !slice_is(type, read.type))

@@ -34,8 +34,4 @@ int signers_find(const char *text, size_t len, const unsigned char *key, size_t 
 int signers_check_revoked(const char *text, size_t len, const unsigned char *key, size_t key_len,
 			  struct sbx_error *err);
 
-/* Standard base64 (RFC 4648, padded, nothing else in it) of LEN bytes; *OUT is owned by the caller,
- * -1 for anything else. */
-int signers_base64(const char *text, size_t len, unsigned char **out, size_t *out_len);
-
 #endif

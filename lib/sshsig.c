@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64.h"
 #include "clock.h"
 #include "io.h"
 #include "spawn.h"
@@ -99,7 +100,7 @@ static int decode_armor(const char *armor, size_t len, struct sshsig *sig, struc
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	if (join_lines(armor + head_len, body, text, &used) < 0)
 		return malformed(err, "is not in lines of one length");
-	if (signers_base64(text, used, &sig->blob, &sig->blob_len) < 0)
+	if (base64_read(text, used, &sig->blob, &sig->blob_len) < 0)
 		return malformed(err, "is no base64");
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "base64.h"
 #include "signers.h"
 
 enum { TEXT_MAX = 1 << 20 };
@@ -70,7 +71,7 @@ static void check_base64(const uint8_t *data, size_t size)
 	unsigned char *out = NULL;
 	size_t len;
 
-	if (signers_base64((const char *)data, size, &out, &len) < 0)
+	if (base64_read((const char *)data, size, &out, &len) < 0)
 		return;
 	must(size % 4 == 0 && len <= size / 4 * 3 && len + 3 > size / 4 * 3);
 	free(out);
@@ -86,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char name[SIGNER_SIZE] = "";
 	size_t len;
 
-	must(signers_base64(strchr(mine, ' ') + 1, strlen(strchr(mine, ' ') + 1), &key, &len) == 0);
+	must(base64_read(strchr(mine, ' ') + 1, strlen(strchr(mine, ' ') + 1), &key, &len) == 0);
 	expand(data, size, &text);
 	const char *first = buf_str(&text);
 	if (signers_find(first, text.len, key, len, name_space, now, name, &line, &err) == 0)

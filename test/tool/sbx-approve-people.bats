@@ -247,25 +247,92 @@ touch_key() {
 	run_sbx 0 sbx-approve export "${id:0:8}" "$T/out"
 	assert_equal "$(ls "$T/out" | paste -sd' ')" "1.sig 2.sig README allowed_signers text"
 	assert_contains "$(cat "$T/out/README")" "$text"
+	# Its README is followed to the letter, by somebody who has nothing else.
 	cd "$T/out"
-	assert_equal "$(sha256sum text | cut -d' ' -f1)" "$text"
-	assert_equal "$(grep -c '^  ssh-keygen ' README)" 2
-	# shellcheck disable=SC1091
-	grep '^  ssh-keygen ' README >commands
-	bash -e commands | grep -c '^Good ' >good
-	assert_equal "$(cat good)" 2
+	grep -E '^  (sha256sum|ssh-keygen) ' README >"$T/commands"
+	assert_equal "$(wc -l <"$T/commands")" 3
+	run_sbx 0 env -i PATH=/usr/bin:/bin bash -e "$T/commands"
 	cd - >/dev/null
+	assert_equal "${lines[0]}" "$(sed -n 's/^  \([0-9a-f]\{64\}\),$/\1/p' "$T/out/README")  text"
+	assert_equal "${lines[0]}" "$text  text"
+	assert_equal "$(grep -c '^Good ' <<<"$output")" 2
 	run_sbx 0 sbx-approve verify "$T/out"
 	assert_contains "$output" "text SHA-256 $text"
-	assert_contains "$output" "signed by bob with a key file"
+	assert_contains "$output" "signed by bob with a key file, key $(ssh-keygen -lf "$T/bob.pub" | cut -d' ' -f2)"
 	assert_contains "$output" "2 of the 2 people"
 	run_sbx 77 sbx-approve verify "$T/half"
 	assert_contains "$stderr" approval_incomplete
 	run_sbx 73 sbx-approve export "$id" "$T/out"
 	assert_contains "$stderr" cannot_create
-	sed -i 's/export/Export/' "$T/out/text"
+}
+
+@test "verify: no byte of an approval's files can be another one" {
+	two_of
+	ask note=tamper
+	local id
+	id=$(ask_id)
+	sign "$id" alice
+	sign "$id" bob
+	run_sbx 0 sbx-approve export "$id" "$T/out"
+	# refused CODE FILE: it is another one than in $T/kept, and refused; as it was, it is not.
+	refused() {
+		if cmp -s "$T/kept" "$T/out/$2"; then
+			echo "nothing was changed: $1"
+			return 1
+		fi
+		run --separate-stderr sbx-approve verify "$T/out" 3>&-
+		cp "$T/kept" "$T/out/$2"
+		if [ "$status" -eq 0 ] || [ "$status" -ge 128 ]; then
+			echo "status $status"
+			return 1
+		fi
+		assert_contains "$stderr" "($1)"
+	}
+	changed() { # CODE FILE SED...
+		cp "$T/out/$2" "$T/kept"
+		sed -i "${@:3}" "$T/out/$2"
+		refused "$1" "$2"
+	}
+	armored() { # CODE SED: the bytes in the armor of 1.sig
+		cp "$T/out/1.sig" "$T/kept"
+		{
+			head -n 1 "$T/kept"
+			sed '1d;$d' "$T/kept" | base64 -d | LC_ALL=C sed "$2" | base64 -w 70
+			tail -n 1 "$T/kept"
+		} >"$T/out/1.sig"
+		refused "$1" 1.sig
+	}
+	local edit
+	# A letter, a digit, a quote, a blank, line feeds, a carriage return, a line more, one less, and how many must sign.
+	for edit in 's/^Installation/installation/' 's/^Request 1,/Request 2,/' "s/\"tamper\"/'tamper'/" 's/, id /,  id /' '/^$/d' '1s/$/\r/' '$a more' '$d' \
+		's/2 people/1 person/' 's/"tamper"/"Tamper"/'; do
+		changed signature_invalid text "$edit"
+	done
+	for edit in '1s/BEGIN/BEGEN/' '2s/./!/10' '2s/$/ /' '$d' '$a more' '2d'; do
+		changed signature_malformed 1.sig "$edit"
+	done
+	armored signature_malformed '1s/^SSHSIG/SSHSIH/'
+	armored signature_malformed '1s/^SSHSIG\x00\x00\x00\x01/SSHSIG\x00\x00\x00\x02/'
+	armored signature_namespace 's/sbx-approve@v1/sbx-approve@v2/'
+	armored signature_malformed 's/sha512/sha513/'
+	armored key_type_refused '0,/ssh-ed25519/s/ssh-ed25519/ssh-ed25518/'
+	armored signer_unknown '0,/ssh-ed25519/s/\(ssh-ed25519\x00\x00\x00\x20\)../\1AA/'
+	armored signature_invalid '$s/...$/\x01\x02\x00/'
+	changed signer_unknown allowed_signers 1d
+	changed signers_invalid allowed_signers '1s/AAAA/AAAB/'
+	changed signers_invalid allowed_signers '1s/$/=/'
+	changed signers_invalid allowed_signers '1s/namespaces=/cert-authority,namespaces=/'
+	changed signer_not_valid allowed_signers '1s/@v1/@v2/'
+	changed signer_not_valid allowed_signers '1s/namespaces=/valid-before="20200101Z",namespaces=/'
+	# One signature twice is one person, and one that is missing is missing.
+	mv "$T/out/2.sig" "$T/second"
 	run_sbx 77 sbx-approve verify "$T/out"
-	assert_contains "$stderr" signature_invalid
+	assert_contains "$stderr" approval_incomplete
+	cp "$T/out/1.sig" "$T/out/2.sig"
+	run_sbx 77 sbx-approve verify "$T/out"
+	assert_contains "$stderr" approval_incomplete
+	mv "$T/second" "$T/out/2.sig"
+	run_sbx 0 sbx-approve verify "$T/out"
 }
 
 @test "verify: a text with its signature beside it, by the keys that the settings trust" {

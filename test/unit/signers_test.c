@@ -159,28 +159,6 @@ static void test_revoked(void)
 	CHECK_STR(kit_verify(&armor), "");
 }
 
-static void test_base64(void)
-{
-	unsigned char *out;
-	size_t len;
-
-	CHECK(signers_base64("AAEC", 4, &out, &len) == 0 && len == 3 &&
-	      memcmp(out, "\0\1\2", 3) == 0);
-	free(out);
-	CHECK(signers_base64("AAE=", 4, &out, &len) == 0 && len == 2);
-	free(out);
-	CHECK(signers_base64("AA==", 4, &out, &len) == 0 && len == 1);
-	free(out);
-	CHECK(signers_base64("AAF=", 4, &out, &len) < 0);
-	CHECK(signers_base64("AB==", 4, &out, &len) < 0);
-	CHECK(signers_base64("A===", 4, &out, &len) < 0);
-	CHECK(signers_base64("====", 4, &out, &len) < 0);
-	CHECK(signers_base64("AA=A", 4, &out, &len) < 0);
-	CHECK(signers_base64("AAE", 3, &out, &len) < 0);
-	CHECK(signers_base64("AA E", 4, &out, &len) < 0);
-	CHECK(signers_base64("", 0, &out, &len) < 0);
-}
-
 int main(int argc, char **argv)
 {
 	if (argc != 1 || kit_begin(argv[0]) < 0)
@@ -190,6 +168,5 @@ int main(int argc, char **argv)
 	test_trust_file();
 	test_times();
 	test_revoked();
-	test_base64();
 	return kit_end();
 }

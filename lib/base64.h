@@ -1,0 +1,13 @@
+/* Standard base64 (RFC 4648 section 4): padded, one text for one value, nothing else in it. */
+#ifndef SBX_BASE64_H
+#define SBX_BASE64_H
+
+#include "buf.h"
+
+/* The bytes of LEN digits at TEXT; *OUT is owned by the caller. -1 for anything that base64_add would not have written. */
+int base64_read(const char *text, size_t len, unsigned char **out, size_t *out_len);
+
+/* Append LEN bytes to OUT as digits. */
+int base64_add(struct buf *out, const unsigned char *bytes, size_t len, struct sbx_error *err);
+
+#endif
