@@ -15,6 +15,7 @@
 #include "mend.h"
 #include "principal.h"
 #include "stored.h"
+#include "taint.h"
 
 static const char program[] = "sbx-audit";
 /* What the last stage spends on the dead calls of others, while the stages before it work. */
@@ -262,6 +263,16 @@ static int refuse(struct filter *f, const struct sbx_error *why)
 	return filter_refuse(f, why);
 }
 
+/* Output that nobody vouches for is handed out only when the calls after it will know. */
+static int mark_untrusted(const struct filter *f, struct sbx_error *err)
+{
+	auto_jv policy = json_object(f->call, "policy"), run = json_object(policy, "run");
+
+	if (json_bool(run, "untrusted") != 1 || !json_has(f->call, "result"))
+		return 0;
+	return taint_mark(&f->state, call_principal(f->call), call_tool(f->call), err);
+}
+
 static int stage(struct filter *f, const struct options *o)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -275,6 +286,8 @@ static int stage(struct filter *f, const struct options *o)
 		return refuse(f, &err);
 	if (call_is_bare_error(f->call))
 		return finish_bare(f);
+	if (mark_untrusted(f, &err) < 0)
+		return refuse(f, &err);
 	jv call = take_jv(&f->call);
 	if (record(f, call, &err) < 0)
 		call = mark_unrecorded(call, &err);

@@ -13,6 +13,7 @@
 #include "policy.h"
 #include "request.h"
 #include "signal_compile.h"
+#include "taint.h"
 #include "workspace.h"
 
 static const char program[] = "sbx-policy";
@@ -74,12 +75,20 @@ static int find_plan(void *context, const char *id, jv *seal, char seal_sha256[6
 	return plan_find(&f->state, &f->key, id, seal, seal_sha256, err);
 }
 
+static int find_taint(void *context, const char *principal, jv *last, struct sbx_error *err)
+{
+	const struct filter *f = context;
+
+	return taint_find(&f->state, principal, last, err);
+}
+
 static struct policy_world real_world(struct filter *f)
 {
 	return (struct policy_world){
 		.context = f,
 		.directory = has_directory,
 		.plan = find_plan,
+		.taint = find_taint,
 		.workspaces = f->config.workspaces,
 		.targets = f->config.targets,
 		.driver = f->config.driver,

@@ -42,19 +42,25 @@ int base64_read(const char *text, size_t len, unsigned char **out, size_t *out_l
 	return 0;
 }
 
-int base64_add(struct buf *out, const unsigned char *bytes, size_t len, struct sbx_error *err)
+int base64_add(struct buf *out, const void *bytes, size_t len, struct sbx_error *err)
 {
+	const unsigned char *p = bytes;
+	char block[1024];
+	size_t used = 0;
+
 	for (size_t i = 0; i < len; i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16;
-		char four[4] = {'=', '=', '=', '='};
-		if (i + 1 < len)
-			group |= (uint32_t)bytes[i + 1] << 8;
-		if (i + 2 < len)
-			group |= bytes[i + 2];
-		for (size_t k = 0; k < 4 && i + k < len + 1; k++)
-			four[k] = digits[group >> (18 - 6 * k) & 63];
-		if (buf_add(out, four, sizeof four, err) < 0)
-			return -1;
+		size_t left = len - i;
+		unsigned group = (unsigned)p[i] << 16 | (left > 1 ? (unsigned)p[i + 1] << 8 : 0) |
+				 (left > 2 ? (unsigned)p[i + 2] : 0);
+		block[used++] = digits[group >> 18];
+		block[used++] = digits[group >> 12 & 63];
+		block[used++] = left > 1 ? digits[group >> 6 & 63] : '=';
+		block[used++] = left > 2 ? digits[group & 63] : '=';
+		if (used == sizeof block) {
+			if (buf_add(out, block, used, err) < 0)
+				return -1;
+			used = 0;
+		}
 	}
-	return 0;
+	return buf_add(out, block, used, err);
 }

@@ -7,7 +7,11 @@
 /* The bytes of LEN digits at TEXT; *OUT is owned by the caller. -1 for anything that base64_add would not have written. */
 int base64_read(const char *text, size_t len, unsigned char **out, size_t *out_len);
 
-/* Append LEN bytes to OUT as digits. */
-int base64_add(struct buf *out, const unsigned char *bytes, size_t len, struct sbx_error *err);
+/* Append LEN bytes to OUT as digits: base64_size(LEN) of them. */
+int base64_add(struct buf *out, const void *bytes, size_t len, struct sbx_error *err);
+static inline size_t base64_size(size_t len)
+{
+	return (len + 2) / 3 * 4;
+}
 
 #endif

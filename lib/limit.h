@@ -17,6 +17,9 @@
 /* Captured output as it may stand in the call, counted after JSON escaping, so that the object stays legal. */
 #define LIMIT_RESULT_STDOUT ((size_t)64 << 10)
 #define LIMIT_RESULT_STDERR ((size_t)16 << 10)
+/* Files that a tool shows to its client, all of one call, as they stand in the call: a picture of a graph in base64. A run
+ * that shows files has no findings, which would take as much. */
+#define LIMIT_RESULT_SHOWN ((size_t)256 << 10)
 /* What an analysed tool may show of its own words: enough for an error message, not for a dump of the state. */
 #define LIMIT_ANALYSED_STDERR ((size_t)4 << 10)
 #define LIMIT_FINDINGS 200

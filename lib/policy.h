@@ -59,6 +59,8 @@ struct policy_world {
 			 struct sbx_error *err);
 	/* As plan_find. */
 	int (*plan)(void *context, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err);
+	/* As taint_find. */
+	int (*taint)(void *context, const char *principal, jv *last, struct sbx_error *err);
 	jv workspaces; /* object by name; the key "" when there is one root */
 	jv targets;    /* object by name */
 	const char *driver;

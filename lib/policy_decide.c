@@ -178,6 +178,7 @@ static jv rule_input(const struct deciding *d)
 	jv input = json_set_str(jv_object(), "tool", d->question->tool);
 	input = json_set(input, "params", jv_copy(d->params));
 	input = json_set(input, "principal", principal);
+	input = json_set(input, "taint", jv_copy(d->taint));
 	return json_set(input, "plan", plan);
 }
 
@@ -203,6 +204,25 @@ static int check_plan_target(const struct deciding *d, jv run, struct sbx_error 
 	return sbx_fail(err, SBX_DENIED, "plan_target", "the plan was made for another target");
 }
 
+/* Untrusted output that was read so long ago that the policy lets it rest is none. */
+static int find_taint(struct deciding *d, struct sbx_error *err)
+{
+	enum tier raise;
+	int64_t for_s = 0, age_s = 0;
+	jv last = jv_null();
+
+	root_taint(d->policy->root, &raise, &for_s);
+	if (d->world->taint(d->world->context, d->question->principal, &last, err) < 0)
+		return -1;
+	jv_free(d->taint);
+	d->taint = last;
+	if (json_int(d->taint, "age_s", &age_s) == 0 && age_s > for_s) {
+		jv_free(d->taint);
+		d->taint = jv_null();
+	}
+	return 0;
+}
+
 static int decide(struct deciding *d, jv *out, struct sbx_error *err)
 {
 	auto_jv run = jv_invalid(), credentials = jv_invalid();
@@ -212,7 +232,8 @@ static int decide(struct deciding *d, jv *out, struct sbx_error *err)
 	if (take_params(d, err) < 0)
 		return -1;
 	set_rule(d, "tool", d->question->tool);
-	if (run_resolve(d->policy, d->world, d->tool, d->params, d->seal, &run, &credentials, err) < 0 ||
+	if (find_taint(d, err) < 0 ||
+	    run_resolve(d->policy, d->world, d->tool, d->params, d->seal, &run, &credentials, err) < 0 ||
 	    check_workspaces(d, run, err) < 0 || check_plan_target(d, run, err) < 0 ||
 	    evaluate_rules(d, &outcome, err) < 0)
 		return -1;
@@ -245,6 +266,7 @@ static void deciding_clear(struct deciding *d)
 	jv_free(d->declarations);
 	jv_free(d->params);
 	jv_free(d->seal);
+	jv_free(d->taint);
 }
 #define auto_deciding __attribute__((cleanup(deciding_clear))) struct deciding
 
@@ -258,6 +280,7 @@ int policy_decide(struct policy *policy, const struct policy_world *world, const
 		.tool = jv_invalid(),
 		.params = jv_object(),
 		.seal = jv_invalid(),
+		.taint = jv_null(),
 		.rule = "default",
 	};
 

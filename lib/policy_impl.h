@@ -55,6 +55,9 @@ int root_check_limits(const struct schema *s, const struct yaml_at *up, jv paren
 int root_check_require(const struct schema *s, const struct yaml_at *up, jv parent);
 /* "local", "gvisor", "cluster-gvisor" in their order; -1 for another. */
 int isolation_rank(const char *name);
+/* What untrusted output does to the calls after it, from "taint" of policy.yaml: the tier (TIER_LOW: nothing), and how
+ * long it counts. */
+void root_taint(jv root, enum tier *raise, int64_t *for_s);
 /* The names a program may be given in its environment. */
 int env_name_is_forbidden(const char *name);
 
@@ -68,6 +71,19 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool);
 /* The name of the tool's parameter of TYPE, as a heap string of the caller; NULL if there is none (the first in byte
  * order if several). */
 char *tool_param_of(jv tool, enum param_type type);
+
+/* --- policy_client.c: what a client gets beside text --- */
+
+/* Check "output", "show" and "ask". */
+int client_check(const struct schema *s, jv tool);
+/* Check the JSON text of a parameter's "form". */
+int client_check_form(const struct schema *s, const struct yaml_at *at, const char *form);
+/* 1 when a question asks for PARAM, so that a call may come without it. */
+int client_asks(jv tool, const char *param);
+/* Add to policy.run what concerns it: "output", "show", "untrusted"; and to an entry of the list: "output", "ask". Both
+ * consume their first argument. */
+jv client_run(jv run, jv tool);
+jv client_list(jv entry, jv root, jv targets, jv tool);
 
 /* --- policy_slots.c: argv templates --- */
 
@@ -128,6 +144,7 @@ struct deciding {
 	jv params;	       /* owned: typed so far */
 	jv seal;	       /* owned: of the named plan, or invalid */
 	char seal_sha256[65];
+	jv taint;	/* owned: {tool, age_s} of untrusted output that the principal has read of late, or null */
 	char rule[160]; /* which rule decided */
 };
 

@@ -17,7 +17,7 @@ static jv input_schema(jv root, jv targets, jv tool)
 			auto_jv name = json_at(names, i), declaration = json_object(params, json_text(name));
 			properties = json_set(take_jv(&properties), json_text(name),
 					      param_schema(root, targets, declaration));
-			if (param_is_required(declaration))
+			if (param_is_required(declaration) && !client_asks(tool, json_text(name)))
 				required = json_append(take_jv(&required), jv_copy(name));
 		}
 	}
@@ -59,7 +59,8 @@ jv policy_list(const struct policy *policy, const struct policy_world *world, jv
 		entry = json_set_str(entry, "description", json_str(tool, "description"));
 		entry = json_set_str(entry, "tier", tier_name(tier));
 		entry = json_set(entry, "inputSchema", input_schema(policy->root, world->targets, tool));
-		tools = json_append(tools, json_set(entry, "annotations", annotations(tool, tier)));
+		entry = json_set(entry, "annotations", annotations(tool, tier));
+		tools = json_append(tools, client_list(entry, policy->root, world->targets, tool));
 	}
 	return json_set(jv_object(), "tools", tools);
 }

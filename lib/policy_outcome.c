@@ -19,6 +19,7 @@ struct tier_inputs {
 	enum tier when;
 	jv raised; /* borrowed: the rules that raised */
 	int is_agent_writable;
+	enum tier taint; /* what untrusted output that was read of late asks for; TIER_LOW: nothing */
 };
 
 /* The highest of all inputs; FROM gets the names of those that reach it. */
@@ -35,6 +36,7 @@ static enum tier tier_max(const struct tier_inputs *in, jv *from)
 	max = data > max ? data : max;
 	max = writable > max ? writable : max;
 	max = in->when > max ? in->when : max;
+	max = in->taint > max ? in->taint : max;
 	*from = jv_array();
 	if (in->tool == max)
 		*from = json_append(*from, jv_string("tool"));
@@ -44,6 +46,8 @@ static enum tier tier_max(const struct tier_inputs *in, jv *from)
 		*from = json_append(*from, jv_string("plan_data"));
 	if (writable == max && writable > TIER_LOW)
 		*from = json_append(*from, jv_string("agent_writable"));
+	if (in->taint == max && in->taint > TIER_LOW)
+		*from = json_append(*from, jv_string("taint"));
 	for (int i = 0, n = json_length(in->raised); i < n; i++) {
 		auto_jv rule = json_at(in->raised, i);
 		char name[96];
@@ -89,7 +93,11 @@ static int find_tier(const struct deciding *d, const struct when_outcome *outcom
 		.is_agent_writable = is_agent_writable(d),
 	};
 
+	int64_t for_s;
+
 	*from = jv_invalid();
+	if (jv_get_kind(d->taint) == JV_KIND_OBJECT)
+		root_taint(d->policy->root, &in.taint, &for_s);
 	if (tier_parse(json_str(d->tool, "tier"), &in.tool) < 0)
 		return sbx_fail(err, SBX_BUG, "bug", "a tool that was checked has no tier");
 	if (in.has_plan && (plan_verdict_parse(json_str(d->seal, "verdict"), &in.verdict) < 0 ||

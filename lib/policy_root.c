@@ -5,6 +5,7 @@
 #include "policy_impl.h"
 
 static const int64_t threshold_max = 9; /* people who must agree; more is a mistake */
+static const int64_t taint_ms = 30 * 60 * 1000; /* what an agent has read stays in its window for about a session */
 
 const struct field limit_fields[LIMIT_FIELDS] = {
 	{"deadline", FIELD_DURATION, FIELD_OPTIONAL}, {"grace", FIELD_DURATION, FIELD_OPTIONAL},
@@ -290,13 +291,46 @@ static int check_lists(const struct schema *s, jv root)
 	return 0;
 }
 
+static int check_taint(const struct schema *s, jv root)
+{
+	static const struct field fields[] = {
+		{"raise", FIELD_TEXT, FIELD_OPTIONAL},
+		{"for", FIELD_DURATION, FIELD_OPTIONAL},
+	};
+	auto_jv taint = json_object(root, "taint");
+	struct yaml_at at = {.key = "taint"}, at_raise = {.up = &at, .key = "raise"};
+	const char *raise = json_str(taint, "raise");
+	enum tier tier = TIER_MEDIUM;
+
+	if (!jv_is_valid(taint))
+		return 0;
+	if (schema_fields(s, &at, taint, fields, ARRAY_LEN(fields)) < 0)
+		return -1;
+	if (raise != NULL && (tier_parse(raise, &tier) < 0 || tier == TIER_LOW))
+		return schema_fail(s, &at_raise, "medium, high or critical; nothing lowers a tier",
+				   "no tier to raise to");
+	return 0;
+}
+
+void root_taint(jv root, enum tier *raise, int64_t *for_s)
+{
+	auto_jv taint = json_object(root, "taint"), stated = json_get(taint, "for");
+	int64_t ms = taint_ms;
+
+	*raise = TIER_LOW;
+	if (json_str(taint, "raise") != NULL)
+		tier_parse(json_str(taint, "raise"), raise);
+	schema_duration(stated, &ms);
+	*for_s = ms / 1000;
+}
+
 int root_check(const struct schema *s, jv root)
 {
 	static const struct field fields[] = {
 		{"defaults", FIELD_MAP, FIELD_OPTIONAL},     {"tiers", FIELD_MAP, FIELD_OPTIONAL},
 		{"programs", FIELD_MAP, FIELD_OPTIONAL},     {"scopes", FIELD_MAP, FIELD_OPTIONAL},
 		{"namespaces", FIELD_TEXTS, FIELD_OPTIONAL}, {"agent_writable", FIELD_TEXTS, FIELD_OPTIONAL},
-		{"mirror", FIELD_TEXT, FIELD_OPTIONAL},
+		{"mirror", FIELD_TEXT, FIELD_OPTIONAL},	     {"taint", FIELD_MAP, FIELD_OPTIONAL},
 	};
 	static const struct field default_fields[] = {
 		{"limits", FIELD_MAP, FIELD_OPTIONAL},
@@ -315,7 +349,7 @@ int root_check(const struct schema *s, jv root)
 		return schema_fail(s, &at_mirror, NULL, "must be an absolute path without . and ..");
 	if (each_member(s, NULL, root, "programs", check_program) < 0 ||
 	    each_member(s, NULL, root, "scopes", check_scope) < 0 ||
-	    each_member(s, NULL, root, "tiers", check_tier) < 0)
+	    each_member(s, NULL, root, "tiers", check_tier) < 0 || check_taint(s, root) < 0)
 		return -1;
 	return check_lists(s, root);
 }

@@ -301,6 +301,7 @@ int run_resolve(const struct policy *policy, const struct policy_world *world, j
 	out = json_set(out, "limits", jv_copy(run_limits));
 	out = json_set_bool(out, "analyse", steps_analyse(tool));
 	out = json_set_bool(out, "plan", has_plan);
+	out = client_run(out, tool);
 	const char *mirror = json_str(policy->root, "mirror");
 	*run = json_set(out, "mirror", mirror == NULL ? jv_null() : jv_string(mirror));
 	return 0;

@@ -168,6 +168,11 @@ int schema_is_word(const char *text)
 	return is_made_of(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
 }
 
+int schema_is_param(const char *text)
+{
+	return is_made_of(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+}
+
 int schema_is_name(const char *text)
 {
 	return is_made_of(text, "abcdefghijklmnopqrstuvwxyz0123456789_.-");

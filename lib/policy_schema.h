@@ -46,9 +46,10 @@ int schema_kind(const struct schema *s, const struct yaml_at *at, jv value, enum
 int schema_duration(jv value, int64_t *ms);
 int schema_size(jv value, int64_t *bytes);
 
-/* TEXT is WORD of letters, digits and underscores, beginning with a lower-case letter, at most 64 bytes: names of tools
- * and parameters. */
+/* TEXT is WORD of lower-case letters, digits and underscores, beginning with a letter, at most 64 bytes: names of tools
+ * and artifacts. Names of parameters may have capitals inside. */
 int schema_is_word(const char *text);
+int schema_is_param(const char *text);
 /* The same with '-' and '.' inside: names of programs, scopes, targets, rules, destinations. */
 int schema_is_name(const char *text);
 /* 1 when PATH is relative and canonical: no empty, "." or ".." part, no leading '-', no control character; or just ".".

@@ -54,7 +54,7 @@ static int part_name(const struct part *part, char *out, size_t size)
 		return -1;
 	memcpy(out, part->text, part->len);
 	out[part->len] = '\0';
-	return schema_is_word(out) ? 0 : -1;
+	return schema_is_param(out) ? 0 : -1;
 }
 
 int slot_whole(const char *template, char *out, size_t size)

@@ -56,6 +56,18 @@ static int given_plan(void *context, const char *id, jv *seal, char seal_sha256[
 	return 0;
 }
 
+/* tainted: the tool whose untrusted output the principal has just read. */
+static int given_taint(void *context, const char *principal, jv *last, struct sbx_error *err)
+{
+	const struct given *g = context;
+	const char *tool = json_str(g->given, "tainted");
+
+	(void)principal;
+	(void)err;
+	*last = tool == NULL ? jv_null() : json_set_int(json_set_str(jv_object(), "tool", tool), "age_s", 0);
+	return 0;
+}
+
 /* An object with the texts of LIST as keys. */
 static jv as_keys(jv list)
 {
@@ -81,6 +93,7 @@ static int run_test(struct policy *policy, const char *tool, jv test, char *why,
 		.context = &context,
 		.directory = given_has_directory,
 		.plan = given_plan,
+		.taint = given_taint,
 		.workspaces = workspaces,
 		.targets = target_keys,
 		.driver = "local",

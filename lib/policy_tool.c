@@ -44,7 +44,7 @@ static int check_params(const struct tool_check *c)
 	for (int i = jv_object_iter(params); jv_object_iter_valid(params, i); i = jv_object_iter_next(params, i)) {
 		auto_jv name = jv_object_iter_key(params, i), declaration = jv_object_iter_value(params, i);
 		struct yaml_at here = {.up = &at, .key = json_text(name)};
-		if (!schema_is_word(here.key))
+		if (!schema_is_param(here.key))
 			return schema_fail(c->s, &here, "a lower-case letter, then letters, digits and _",
 					   "is no name of a parameter");
 		if (param_check(c->s, &here, declaration) < 0)
@@ -272,7 +272,7 @@ static int check_test(const struct tool_check *c, const struct yaml_at *at, jv t
 	static const struct field given_fields[] = {
 		{"dirs", FIELD_TEXTS, FIELD_OPTIONAL},	     {"targets", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"workspaces", FIELD_TEXTS, FIELD_OPTIONAL}, {"plans", FIELD_MAP, FIELD_OPTIONAL},
-		{"principal", FIELD_TEXT, FIELD_OPTIONAL},
+		{"principal", FIELD_TEXT, FIELD_OPTIONAL},   {"tainted", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_given = {.up = at, .key = "given"}, at_expect = {.up = at, .key = "expect"};
 
@@ -322,9 +322,12 @@ static int check_head(struct tool_check *c, const char *name)
 	struct yaml_at at_name = {.key = "name"}, at_tier = {.key = "tier"}, at_description = {.key = "description"};
 	const char *stated = json_str(c->tool, "name");
 
-	/* The words of sbx-policy's own command line. */
-	if (strcmp(name, "list") == 0 || strcmp(name, "test") == 0 || strcmp(name, "signals") == 0)
-		return schema_fail(c->s, &at_name, "choose another name", "this name is taken by sbx-policy itself");
+	/* The words of sbx-policy's own command line, and the dispatcher's own tool. */
+	static const char *const taken[] = {"list", "test", "signals", "sbx_result"};
+	for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+		if (strcmp(name, taken[i]) == 0)
+			return schema_fail(c->s, &at_name, "choose another name",
+					   "this name is taken by the toolkit itself");
 	if (strcmp(stated, name) != 0)
 		return schema_fail(c->s, &at_name, "call the file NAME.yaml", "the file is named after another tool");
 	if (strlen(json_str(c->tool, "description")) > description_max)
@@ -344,6 +347,8 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 		{"credentials", FIELD_LIST, FIELD_OPTIONAL}, {"egress", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"limits", FIELD_MAP, FIELD_OPTIONAL},	     {"require", FIELD_MAP, FIELD_OPTIONAL},
 		{"when", FIELD_LIST, FIELD_OPTIONAL},	     {"tests", FIELD_LIST, FIELD_OPTIONAL},
+		{"output", FIELD_TEXT, FIELD_OPTIONAL},	     {"show", FIELD_MAP, FIELD_OPTIONAL},
+		{"ask", FIELD_LIST, FIELD_OPTIONAL},	     {"untrusted", FIELD_BOOLEAN, FIELD_OPTIONAL},
 	};
 	struct tool_check c = {.s = s, .root = root, .tool = tool};
 
@@ -354,7 +359,7 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 	c.has_plan = plan != NULL;
 	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || check_credentials(&c) < 0 ||
 	    check_environment(&c) < 0 || check_egress(&c) < 0 || root_check_limits(s, NULL, tool) < 0 ||
-	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0)
+	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0 || client_check(s, tool) < 0)
 		return -1;
 	return check_tests(&c);
 }

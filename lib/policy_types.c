@@ -153,10 +153,11 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 		{"pattern", FIELD_TEXT, FIELD_OPTIONAL},       {"enum", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"max_length", FIELD_INTEGER, FIELD_OPTIONAL}, {"min", FIELD_INTEGER, FIELD_OPTIONAL},
 		{"max", FIELD_INTEGER, FIELD_OPTIONAL},	       {"under", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"form", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_type = {.up = at, .key = "type"}, at_pattern = {.up = at, .key = "pattern"},
 		       at_under = {.up = at, .key = "under"}, at_length = {.up = at, .key = "max_length"},
-		       at_max = {.up = at, .key = "max"};
+		       at_max = {.up = at, .key = "max"}, at_form = {.up = at, .key = "form"};
 	int64_t length = 1, min = -LIMIT_INTEGER, max = LIMIT_INTEGER;
 
 	if (schema_fields(s, at, declaration, fields, ARRAY_LEN(fields)) < 0)
@@ -169,8 +170,9 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 			"no such type");
 	if (check_type_keys(s, at, declaration, type) < 0)
 		return -1;
-	const char *pattern = json_str(declaration, "pattern");
-	if (pattern != NULL && check_pattern(s, &at_pattern, pattern) < 0)
+	const char *pattern = json_str(declaration, "pattern"), *form = json_str(declaration, "form");
+	if ((pattern != NULL && check_pattern(s, &at_pattern, pattern) < 0) ||
+	    (form != NULL && client_check_form(s, &at_form, form) < 0))
 		return -1;
 	json_int(declaration, "max_length", &length);
 	if (length < 1 || length > LIMIT_PARAMETER)

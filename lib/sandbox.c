@@ -27,6 +27,8 @@ void sandbox_outcome_init(struct sandbox_outcome *outcome)
 					    .exit_code = -1,
 					    .isolation = jv_invalid(),
 					    .artifacts = jv_array(),
+					    .shown = jv_array(),
+					    .shown_room = LIMIT_RESULT_SHOWN,
 					    .analysis = jv_invalid(),
 					    .plan_fd = -1};
 }
@@ -35,6 +37,7 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome)
 {
 	jv_free(take_jv(&outcome->isolation));
 	jv_free(take_jv(&outcome->artifacts));
+	jv_free(take_jv(&outcome->shown));
 	jv_free(take_jv(&outcome->analysis));
 	base_close_fd(&outcome->plan_fd);
 	buf_clear(&outcome->out.bytes);

@@ -71,6 +71,8 @@ struct sandbox_outcome {
 	int state_changed; /* a step wrote to a state that it had for reading */
 	jv isolation;	   /* what sbx-entry measured */
 	jv artifacts;	   /* array of {name, sha256, size} */
+	jv shown;	   /* array: sandbox_shown.h */
+	size_t shown_room; /* what more of them may take in the call */
 	jv analysis;	   /* sbx-plan's object; invalid when there is none */
 	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
 	struct sandbox_text out, err;

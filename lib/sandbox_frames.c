@@ -6,6 +6,7 @@
 #include "clock.h"
 #include "io.h"
 #include "log.h"
+#include "sandbox_shown.h"
 
 static const size_t evidence_max = FRAME_MAX;
 
@@ -130,6 +131,7 @@ static int finish_artifact(struct run *run)
 	if (strcmp(sha256, claimed) != 0)
 		return bad_stream(run, "an artefact with another digest");
 	run->outcome->artifacts = json_append(take_jv(&run->outcome->artifacts), sandbox_artifact(name, sha256, size));
+	shown_take(run->job, run->outcome, name, fd, size);
 	if (strcmp(name, "plan") == 0) {
 		if (run->outcome->plan_fd >= 0)
 			return bad_stream(run, "two plans");

@@ -36,7 +36,7 @@ accounts_settings() {
 		params:
 		  note: {type: string, max_length: 20, default: none, description: Any word}
 		steps:
-		  - [stepper, nap, "1500", then, out, "{note}"]
+		  - [stepper, pause, "1500", then, out, "{note}"]
 		tests:
 		  - {expect: approve}
 	END

@@ -1,6 +1,6 @@
 /* stepper: a step whose behaviour a test spells out, as VERB ARGUMENT… ; VERB ARGUMENT… (the words `then` part them):
- *   out TEXT | err TEXT | nap MS | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL
- * LINEAGE | stubborn | sleep | linger | fds | exit N flood writes N bytes of the value BYTE to stdout, fill to stderr;
+ *   out TEXT | err TEXT | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL
+ * LINEAGE | stubborn | sleep | pause MS | linger | fds | exit N flood writes N bytes of the value BYTE to stdout, fill to stderr;
  * sleep ends on INT (status 130), but not behind stubborn; linger leaves a process behind that writes to stdout; fds
  * prints the numbers of the open descriptors, a line each. */
 #include <errno.h>
@@ -157,8 +157,8 @@ static int act(char **argv, int left)
 	}
 	if (NEEDS("sleep", 0))
 		sleep_on();
-	if (NEEDS("nap", 1)) {
-		usleep((useconds_t)atoi(argv[1]) * 1000);
+	if (NEEDS("pause", 1)) {
+		usleep((useconds_t)strtoul(argv[1], NULL, 10) * 1000);
 		return 2;
 	}
 	if (NEEDS("linger", 0)) {

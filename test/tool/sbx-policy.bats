@@ -256,10 +256,10 @@ edit() {
 }
 
 @test "a tool is not called like a word of the command line" {
-	for name in list test signals; do
+	for name in list test signals sbx_result; do
 		sed "s|^name: .*|name: $name|" "$T/policy/tools/true.yaml" >"$T/policy/tools/$name.yaml"
 		run_sbx 78 sbx-policy true
-		assert_contains "$stderr" 'this name is taken by sbx-policy itself'
+		assert_contains "$stderr" 'this name is taken by the toolkit itself'
 		rm "$T/policy/tools/$name.yaml"
 	done
 	sed 's|^name: .*|name: signal|' "$T/policy/tools/true.yaml" >"$T/policy/tools/signal.yaml"

@@ -293,6 +293,18 @@ static int some_plan(void *context, const char *id, jv *seal, char sha256[65], s
 	return 0;
 }
 
+static const char *tainted_by;
+
+static int some_taint(void *context, const char *principal, jv *last, struct sbx_error *e)
+{
+	(void)context;
+	(void)principal;
+	(void)e;
+	*last = tainted_by == NULL ? jv_null()
+				   : json_set_int(json_set_str(jv_object(), "tool", tainted_by), "age_s", 60);
+	return 0;
+}
+
 /* The policy member's canonical text for tool T given as text, and PARAMS as JSON; "CODE" for a denial. */
 static const char *decided_by(const char *tool, const char *params, enum policy_typing typing, const char *principal,
 			      jv workspaces)
@@ -305,6 +317,7 @@ static const char *decided_by(const char *tool, const char *params, enum policy_
 	const struct policy_world world = {
 		.directory = one_directory,
 		.plan = some_plan,
+		.taint = some_taint,
 		.workspaces = workspaces,
 		.targets = targets,
 		.driver = "local",
