@@ -51,7 +51,7 @@ link_sbx-cred := jq yaml sha256
 link_sbx-run := jq yaml sha256
 link_sbx-audit := jq yaml sha256
 link_sbx-plan := sha256 seccomp
-link_sbx-mcp := jq
+link_sbx-mcp := jq sha256
 link_sbx-cred-jwt := jq yaml crypto
 
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp

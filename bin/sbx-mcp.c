@@ -182,6 +182,7 @@ static int serve(const struct started *started, const struct options *o, int64_t
 	const struct mcp_serve options = {
 		.door = {.path = path, .argv = door.argv, .envp = door.environment},
 		.deadline_ms = deadline_ms,
+		.home = person_variable(started, "HOME"),
 	};
 	return mcp_serve(&options, STDIN_FILENO, started->reply_fd, err);
 }

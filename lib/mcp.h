@@ -15,9 +15,17 @@ enum mcp_version { MCP_NONE, MCP_2024_11_05, MCP_2025_03_26, MCP_2025_06_18, MCP
 /* The specification's own limit for the name of a tool. */
 #define MCP_TOOL_MAX 128
 
+/* The dispatcher's own tool: the kept result of a call. */
+#define MCP_RESULT_TOOL "sbx_result"
+
+/* What a client can be asked for while a call waits. */
+#define MCP_CAN_FORM 1u	 /* elicitation: a form for the person */
+#define MCP_CAN_ROOTS 2u /* roots/list */
+
 /* All that is remembered between messages, and used for legacy ones only. */
 struct mcp_session {
 	enum mcp_version version; /* as initialize settled it; MCP_NONE before */
+	unsigned can;
 	char client[MCP_CLIENT_MAX + 1];
 };
 
@@ -26,7 +34,9 @@ enum mcp_verb {
 	MCP_ANSWER, /* TEXT is the complete response */
 	MCP_LIST,   /* answer ID with the list of tools */
 	MCP_CALL,   /* TEXT is the request for the door; answer ID with its outcome */
+	MCP_RESULT, /* TEXT is the id of a call or approval; answer ID with the result that is kept */
 	MCP_CANCEL, /* the request ID is no longer wanted; never answer it */
+	MCP_REPLY,  /* the client answers our request ID with REPLY */
 };
 
 struct mcp_step {
@@ -35,14 +45,21 @@ struct mcp_step {
 	char id[RPC_ID_SIZE];
 	char token[RPC_ID_SIZE];     /* "": no progress is wanted */
 	char tool[MCP_TOOL_MAX + 1]; /* MCP_CALL */
+	unsigned can;		     /* MCP_CALL: MCP_CAN_… of whoever calls */
+	jv reply;		     /* MCP_CALL: inputResponses; MCP_REPLY: the result; invalid when there is none */
+	struct buf state;	     /* MCP_CALL: requestState; empty when there is none */
 	struct buf text;
 };
+#define MCP_STEP_NONE                                                                                                  \
+	{                                                                                                              \
+		.verb = MCP_SILENT, .reply = jv_invalid()                                                              \
+	}
 
 /* Whether the message stands alone or in a batch, where initialize is not allowed. */
 enum mcp_place { MCP_ALONE, MCP_IN_BATCH };
 
-/* Decide on MESSAGE (borrowed, any kind of value). STEP must be zeroed; mcp_step_clear frees it. -1 only when out of
- * memory. */
+/* Decide on MESSAGE (borrowed, any kind of value). STEP must be MCP_STEP_NONE; mcp_step_clear frees it. -1 only when out
+ * of memory. */
 int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, struct mcp_step *step,
 	       struct sbx_error *err);
 void mcp_step_clear(struct mcp_step *step);
@@ -54,8 +71,19 @@ int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *proble
 
 /* A result in the envelope of its revision; consumes RESULT, an object. TTL_MS 0: it may not be kept. */
 #define MCP_TTL_NONE 0
+/* The name of a revision, such as "2025-11-25". */
+const char *mcp_version_name(enum mcp_version version);
+
 int mcp_write_result(enum mcp_version version, const char *id, jv result, int ttl_ms, struct buf *out,
 		     struct sbx_error *err);
+/* The same of an object that is JSON text already. */
+int mcp_write_result_text(enum mcp_version version, const char *id, const char *object, size_t len, int ttl_ms,
+			  struct buf *out, struct sbx_error *err);
+
+/* An InputRequiredResult of 2026-07-28 (basic/patterns/mrtr): REQUESTS is the JSON text of its inputRequests, STATE its
+ * requestState, or NULL. */
+int mcp_write_input_required(const char *id, const char *requests, const char *state, struct buf *out,
+			     struct sbx_error *err);
 
 /* notifications/progress number N (each larger than the last) for TOKEN; MESSAGE may hold any bytes. */
 int mcp_write_progress(enum mcp_version version, const char *token, unsigned n, const char *message, struct buf *out,

@@ -1,10 +1,11 @@
 /* Requests and their doors. */
-#include "mcp_queue.h"
+#include "mcp_queue_impl.h"
 
 #include <string.h>
 
 #include "io.h"
 #include "mcp_result.h"
+#include "mcp_tools.h"
 
 /* Each call is six processes; more at once only slows all of them. */
 static const size_t calls_at_once = 16;
@@ -13,23 +14,6 @@ static const int64_t list_deadline_ms = 20 * 1000;
 /* Clients that extend their time-out on progress do it for at least this often; and a chatty tool must not flood them.
  */
 static const int64_t progress_every_ms = 10 * 1000, progress_least_ms = 200;
-
-enum wants { WANTS_LIST, WANTS_CALL };
-enum stage { QUEUED, RUNNING, UNWANTED /* answered or cancelled; its door has yet to end */ };
-
-struct mcp_request {
-	enum wants wants;
-	enum stage stage;
-	enum mcp_version version;
-	char id[RPC_ID_SIZE], token[RPC_ID_SIZE], tool[MCP_TOOL_MAX + 1];
-	struct rpc_batch *batch;
-	struct buf json; /* for the door */
-	struct mcp_door door;
-	int64_t deadline;
-	unsigned progress; /* notifications so far */
-	unsigned told;	   /* lines of the door that were told */
-	int64_t progress_at;
-};
 
 static struct mcp_request *find(const struct mcp_queue *q, const char *id)
 {
@@ -49,6 +33,7 @@ static void forget(struct mcp_queue *q, size_t i)
 	struct mcp_request *r = q->requests[i];
 
 	mcp_door_clear(&r->door);
+	mcp_asking_clear(&r->asking);
 	buf_clear(&r->json);
 	free(r);
 	memmove(q->requests + i, q->requests + i + 1, (q->count - i - 1) * sizeof *q->requests);
@@ -72,10 +57,8 @@ static int settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *
 	return rpc_batch_leave(q->writer, batch, err);
 }
 
-/* Send TEXT as the answer; when it could not be written (WROTE -1, WHY), an error instead: a request is never left
- * without one. */
-static int answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct buf *text, const struct sbx_error *why,
-		  struct sbx_error *err)
+int mcp_queue_answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct buf *text,
+		     const struct sbx_error *why, struct sbx_error *err)
 {
 	if (wrote < 0) {
 		buf_reset(text);
@@ -112,7 +95,7 @@ static int refuse_busy(struct mcp_queue *q, const struct mcp_step *step, struct 
 	int failed;
 
 	too_many(&why);
-	if (step->verb == MCP_CALL)
+	if (step->verb != MCP_LIST)
 		failed = mcp_call_refused(step->version, step->id, step->tool, &why, &text, err);
 	else
 		failed = rpc_write_error(&text, step->id, RPC_INTERNAL_ERROR, why.message, jv_invalid(), err);
@@ -128,26 +111,49 @@ static size_t unanswered(const struct mcp_queue *q)
 	return n;
 }
 
+static struct mcp_request *new_request(struct mcp_queue *q, enum mcp_wants wants, int64_t now, struct sbx_error *err)
+{
+	struct mcp_request *r = calloc(1, sizeof *r);
+
+	if (r == NULL) {
+		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+		return NULL;
+	}
+	r->wants = wants;
+	r->asking = (struct mcp_asking){.responses = jv_invalid(),
+					.state = BUF_INIT(0),
+					.asked = jv_invalid(),
+					.answers = MCP_ANSWERS_NONE,
+					.question = jv_invalid()};
+	r->door = (struct mcp_door)MCP_DOOR_NONE;
+	r->deadline = now + (wants == WANTS_CALL ? q->deadline_ms : list_deadline_ms);
+	q->requests[q->count++] = r;
+	return r;
+}
+
 int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now,
 		  struct sbx_error *err)
 {
-	if (unanswered(q) >= MCP_QUEUE_REQUESTS || q->count >= ARRAY_LEN(q->requests))
+	enum mcp_wants wants = step->verb == MCP_LIST ? WANTS_LIST : step->verb == MCP_CALL ? WANTS_CALL : WANTS_RESULT;
+
+	/* One place is left for the list that the queue itself may want. */
+	if (unanswered(q) >= MCP_QUEUE_REQUESTS || q->count + 1 >= ARRAY_LEN(q->requests))
 		return refuse_busy(q, step, batch, err);
-	struct mcp_request *r = calloc(1, sizeof *r);
+	struct mcp_request *r = new_request(q, wants, now, err);
 	if (r == NULL)
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	r->wants = step->verb == MCP_LIST ? WANTS_LIST : WANTS_CALL;
+		return -1;
 	r->version = step->version;
 	memcpy(r->id, step->id, sizeof r->id);
 	memcpy(r->token, step->token, sizeof r->token);
 	memcpy(r->tool, step->tool, sizeof r->tool);
 	r->json = step->text;
 	step->text = (struct buf)BUF_INIT(0);
-	r->door = (struct mcp_door)MCP_DOOR_NONE;
-	r->deadline = now + (r->wants == WANTS_LIST ? list_deadline_ms : q->deadline_ms);
+	r->asking.state = step->state;
+	step->state = (struct buf)BUF_INIT(0);
+	r->asking.responses = take_jv(&step->reply);
+	r->asking.can = wants == WANTS_CALL ? step->can : 0;
 	r->batch = batch;
 	rpc_batch_join(batch);
-	q->requests[q->count++] = r;
 	return tell_progress(q, r, "accepted", now, err);
 }
 
@@ -159,19 +165,26 @@ int mcp_queue_cancel(struct mcp_queue *q, const char *id, struct sbx_error *err)
 		return 0;
 	if (r->wants == WANTS_CALL && mcp_door_there(&r->door))
 		mcp_door_cancel(&r->door);
+	if (r->stage == ASKING && mcp_queue_withdraw(q, r, err) < 0)
+		return -1;
 	return settle(q, r, err);
 }
 
-static int answer_lists(struct mcp_queue *q, const struct mcp_reply *reply, struct sbx_error *err)
+static int answer_lists(struct mcp_queue *q, const struct mcp_reply *reply, int64_t now, struct sbx_error *err)
 {
+	mcp_queue_learn(q, reply, now);
 	for (size_t i = 0; i < q->count; i++) {
 		struct mcp_request *r = q->requests[i];
 		auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
 		struct sbx_error why = SBX_ERROR_INIT;
 		if (r->wants != WANTS_LIST || r->stage == UNWANTED)
 			continue;
+		if (r->id[0] == '\0') {
+			r->stage = UNWANTED; /* our own */
+			continue;
+		}
 		int wrote = mcp_list_result(r->version, r->id, reply, &text, &why);
-		if (answer(q, r, wrote, &text, &why, err) < 0)
+		if (mcp_queue_answer(q, r, wrote, &text, &why, err) < 0)
 			return -1;
 	}
 	return 0;
@@ -184,7 +197,7 @@ static int answer_call(struct mcp_queue *q, struct mcp_request *r, const struct 
 
 	if (r->stage == UNWANTED)
 		return 0;
-	return answer(q, r, mcp_call_result(r->version, r->id, reply, &text, &why), &text, &why, err);
+	return mcp_queue_answer(q, r, mcp_call_result(r->version, r->id, reply, &text, &why), &text, &why, err);
 }
 
 static struct mcp_reply reply_of(const struct mcp_request *r, const char *fence)
@@ -210,78 +223,109 @@ static int has_whole_list(const struct mcp_request *r)
 	       text->data[text->len - 1] == '\n' && memcmp(text->data, head, sizeof head - 1) == 0;
 }
 
-static int answer_early(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+static int answer_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	const struct mcp_reply reply = reply_of(r, "");
-	int failed = answer_lists(q, &reply, err);
+	int failed = answer_lists(q, &reply, now, err);
 
 	r->stage = UNWANTED;
 	return failed;
 }
 
 /* The door of R has ended: its answer, for everyone who waits for the same. */
-static int finish(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+static int finish(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	char fence[17];
 
 	io_random_hex(fence, 8);
 	const struct mcp_reply reply = reply_of(r, fence);
-	int failed = r->wants == WANTS_LIST ? answer_lists(q, &reply, err) : answer_call(q, r, &reply, err);
+	int failed = r->wants == WANTS_LIST ? answer_lists(q, &reply, now, err) : answer_call(q, r, &reply, err);
 	mcp_door_clear(&r->door);
 	r->stage = UNWANTED;
 	return failed;
 }
 
 /* Answer R, which has no door that could, with WHY. */
-static int give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, struct sbx_error *err)
+static int give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, int64_t now,
+		   struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
 
 	if (r->wants == WANTS_LIST) {
 		const struct mcp_reply reply = {
 			.text = "", .status = (int)why->class, .last_line = why->message, .fence = ""};
-		return answer_lists(q, &reply, err);
+		return answer_lists(q, &reply, now, err);
 	}
 	struct sbx_error ignored = SBX_ERROR_INIT;
 	int wrote = mcp_call_refused(r->version, r->id, r->tool, why, &text, &ignored);
-	return answer(q, r, wrote, &text, &ignored, err);
+	return mcp_queue_answer(q, r, wrote, &text, &ignored, err);
 }
 
-static int start(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+static int start(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
+	static const char *const words[] = {[WANTS_LIST] = "tools", [WANTS_CALL] = "call", [WANTS_RESULT] = "result"};
 	struct sbx_error why = SBX_ERROR_INIT;
-	int started = r->wants == WANTS_LIST ? mcp_door_start(&r->door, q->door, "tools", NULL, &why)
-					     : mcp_door_start(&r->door, q->door, "call", &r->json, &why);
+	int started = mcp_door_start(&r->door, q->door, words[r->wants], r->wants == WANTS_LIST ? NULL : &r->json, &why);
 
 	buf_clear(&r->json);
 	if (started < 0)
-		return give_up(q, r, &why, err);
+		return give_up(q, r, &why, now, err);
 	r->stage = RUNNING;
 	return 0;
 }
 
-int mcp_queue_start(struct mcp_queue *q, struct sbx_error *err)
+/* How many doors there are, and of which kind. */
+struct busy {
+	size_t doors, calls, lists;
+};
+
+static struct busy count_busy(const struct mcp_queue *q)
 {
-	size_t calls = 0, lists = 0, doors = 0;
+	struct busy busy = {0};
 
 	for (size_t i = 0; i < q->count; i++) {
 		const struct mcp_request *r = q->requests[i];
 		size_t there = (size_t)mcp_door_there(&r->door);
-		doors += there;
-		calls += r->stage == RUNNING && r->wants == WANTS_CALL;
-		lists += r->wants == WANTS_LIST ? there : 0;
+		busy.doors += there;
+		busy.calls += r->stage == RUNNING && r->wants != WANTS_LIST;
+		busy.lists += r->wants == WANTS_LIST ? there : 0;
 	}
-	for (size_t i = 0; i < q->count && doors < MCP_QUEUE_DOORS; i++) {
-		struct mcp_request *r = q->requests[i];
-		if (r->stage != QUEUED || !(r->wants == WANTS_LIST ? lists == 0 : calls < calls_at_once))
-			continue;
-		if (start(q, r, err) < 0)
+	return busy;
+}
+
+/* Start R, which is queued, if it may. */
+static int start_one(struct mcp_queue *q, struct mcp_request *r, struct busy *busy, int64_t now, struct sbx_error *err)
+{
+	enum mcp_may may = MAY_START;
+
+	if (r->wants == WANTS_LIST ? busy->lists > 0 : busy->calls >= calls_at_once)
+		return 0;
+	if (r->wants == WANTS_CALL && mcp_queue_ask(q, r, &may, now, err) < 0)
+		return -1;
+	if (may != MAY_START)
+		return 0;
+	if (start(q, r, now, err) < 0)
+		return -1;
+	if (r->stage != RUNNING)
+		return 0;
+	busy->doors++;
+	busy->calls += r->wants != WANTS_LIST;
+	busy->lists += r->wants == WANTS_LIST;
+	return 0;
+}
+
+int mcp_queue_start(struct mcp_queue *q, int64_t now, struct sbx_error *err)
+{
+	struct busy busy = count_busy(q);
+
+	for (size_t i = 0; i < q->count && busy.doors < MCP_QUEUE_DOORS; i++) {
+		if (q->requests[i]->stage == QUEUED && start_one(q, q->requests[i], &busy, now, err) < 0)
 			return -1;
-		if (r->stage != RUNNING)
-			continue;
-		doors++;
-		calls += r->wants == WANTS_CALL;
-		lists += r->wants == WANTS_LIST;
+		/* A call that may have to ask wants the list first; one is enough for all, whoever asked for it. */
+		if (q->wants_asks && busy.lists == 0 && q->count < ARRAY_LEN(q->requests) &&
+		    new_request(q, WANTS_LIST, now, err) == NULL)
+			return -1;
+		q->wants_asks = 0;
 	}
 	sweep(q);
 	return 0;
@@ -313,36 +357,44 @@ void mcp_queue_work(struct mcp_queue *q, const struct pollfd *fds, int64_t now)
 	}
 }
 
-/* Whether its deadline means something: for a call while it is unanswered, for a list while its door may be stuck. */
+/* Whether its deadline means something: for a call while it is unanswered, else while its door may be stuck too. */
 static int is_due(const struct mcp_request *r)
 {
-	return r->stage != UNWANTED || (r->wants == WANTS_LIST && mcp_door_there(&r->door));
+	return r->stage != UNWANTED || (r->wants != WANTS_CALL && mcp_door_there(&r->door));
 }
 
-static int overdue(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+static int overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
 	struct sbx_error why = SBX_ERROR_INIT;
 
-	if (r->wants == WANTS_LIST) {
+	if (r->wants != WANTS_CALL) {
 		mcp_door_kill(&r->door);
 		if (r->stage == UNWANTED)
 			return 0;
 		sbx_fail(&why, SBX_UNAVAILABLE, "timeout", "it did not answer in time");
-		return give_up(q, r, &why, err);
+		return give_up(q, r, &why, now, err);
+	}
+	if (r->stage == ASKING) {
+		if (mcp_queue_withdraw(q, r, err) < 0)
+			return -1;
+		sbx_fail(&why, SBX_UNAVAILABLE, "question_open", "nobody answered the question that the tool asks first");
+		sbx_hint(&why, "ask the person what is missing, and give it as parameters of the call");
+		return give_up(q, r, &why, now, err);
 	}
 	if (r->stage == QUEUED) {
 		too_many(&why);
-		return give_up(q, r, &why, err);
+		return give_up(q, r, &why, now, err);
 	}
-	int wrote = mcp_call_running(r->version, r->id, r->tool, r->door.call_id, &text, &why);
-	return answer(q, r, wrote, &text, &why, err);
+	int wrote = mcp_call_running(r->version, r->id, r->tool, r->door.call_id, r->door.last_line, &text, &why);
+	return mcp_queue_answer(q, r, wrote, &text, &why, err);
 }
 
 static int tick_progress(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	int fresh = r->told != r->door.lines;
 	const char *message = r->door.lines > 0	   ? r->door.last_line
+			      : r->stage == ASKING ? "waiting for the person's answer"
 			      : r->stage == QUEUED ? "waiting for other calls"
 						   : "running";
 
@@ -356,12 +408,12 @@ int mcp_queue_tick(struct mcp_queue *q, int64_t now, struct sbx_error *err)
 	for (size_t i = 0; i < q->count; i++) {
 		struct mcp_request *r = q->requests[i];
 		/* In this order: nothing is told after an answer. */
-		if (has_whole_list(r) && !rpc_writer_full(q->writer) && answer_early(q, r, err) < 0)
+		if (has_whole_list(r) && !rpc_writer_full(q->writer) && answer_early(q, r, now, err) < 0)
 			return -1;
 		if (mcp_door_there(&r->door) && !rpc_writer_full(q->writer) && mcp_door_done(&r->door, now) &&
-		    finish(q, r, err) < 0)
+		    finish(q, r, now, err) < 0)
 			return -1;
-		if (is_due(r) && now >= r->deadline && overdue(q, r, err) < 0)
+		if (is_due(r) && now >= r->deadline && overdue(q, r, now, err) < 0)
 			return -1;
 		if (tick_progress(q, r, now, err) < 0)
 			return -1;
@@ -413,4 +465,5 @@ void mcp_queue_clear(struct mcp_queue *q)
 {
 	while (q->count > 0)
 		drop(q, q->count - 1);
+	jv_free(take_jv(&q->asks));
 }

@@ -16,27 +16,34 @@
 
 struct mcp_request;
 
-/* Zeroed but for the first three. */
+/* Zeroed but for the first four. */
 struct mcp_queue {
 	const struct mcp_door_command *door;
 	int64_t deadline_ms; /* of a call */
 	struct rpc_writer *writer;
+	const char *home; /* where a key for questions is kept (mcp_state.h); NULL: nowhere */
+	jv asks;	  /* questions by tool; invalid: not known yet */
+	int64_t asks_until;
+	int wants_asks;	    /* a call waits for them */
+	unsigned questions; /* put so far */
 	struct mcp_request *requests[MCP_QUEUE_REQUESTS + MCP_QUEUE_DOORS]; /* in order of arrival */
 	size_t count;
 };
 
 /* All return 0, or -1 when the writer or memory has no room; NOW is clock_mono_ms. */
 
-/* Accept STEP (MCP_LIST or MCP_CALL; its text is taken) as part of BATCH, or alone. A full queue is an answer too. */
+/* Accept STEP (MCP_LIST, MCP_CALL or MCP_RESULT; what it holds is taken) as part of BATCH, or alone. A full queue is an answer too. */
 int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now,
 		  struct sbx_error *err);
 /* 1 when an unanswered request has this id. */
 int mcp_queue_has(const struct mcp_queue *q, const char *id);
 /* Stop it, and never say anything about it again; an unknown id is none of ours. */
 int mcp_queue_cancel(struct mcp_queue *q, const char *id, struct sbx_error *err);
+/* The client's answer to request ID of ours (RESULT is borrowed; invalid for an error). */
+int mcp_queue_reply(struct mcp_queue *q, const char *id, jv result, struct sbx_error *err);
 
 /* Start what may start. */
-int mcp_queue_start(struct mcp_queue *q, struct sbx_error *err);
+int mcp_queue_start(struct mcp_queue *q, int64_t now, struct sbx_error *err);
 /* What to poll for (at most MCP_QUEUE_FDS entries; their number is returned), and the work afterwards, with the same
  * entries. */
 size_t mcp_queue_poll(const struct mcp_queue *q, struct pollfd *fds);

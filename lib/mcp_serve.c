@@ -35,7 +35,7 @@ static int refuse(struct server *s, struct rpc_batch *batch, const char *message
 
 static int take_message(struct server *s, jv message, enum mcp_place place, struct rpc_batch *batch)
 {
-	auto_mcp_step step = {.verb = MCP_SILENT};
+	auto_mcp_step step = MCP_STEP_NONE;
 
 	if (mcp_decide(&s->session, message, place, &step, s->err) < 0)
 		return -1;
@@ -43,6 +43,8 @@ static int take_message(struct server *s, jv message, enum mcp_place place, stru
 		return 0;
 	if (step.verb == MCP_CANCEL)
 		return mcp_queue_cancel(&s->queue, step.id, s->err);
+	if (step.verb == MCP_REPLY)
+		return mcp_queue_reply(&s->queue, step.id, step.reply, s->err);
 	/* The first one keeps the id: whatever had it too would be taken for the first one's answer. */
 	if (step.id[0] != '\0' && mcp_queue_has(&s->queue, step.id))
 		return refuse(s, batch, "Invalid Request: the id is in use");
@@ -138,7 +140,7 @@ static int wait_ms(const struct server *s)
 /* One turn; 1 when it was the last. */
 static int turn(struct server *s)
 {
-	if (mcp_queue_start(&s->queue, s->err) < 0)
+	if (mcp_queue_start(&s->queue, s->now, s->err) < 0)
 		return -1;
 	if (is_over(s))
 		return 1;
@@ -166,8 +168,11 @@ int mcp_serve(const struct mcp_serve *options, int in, int out, struct sbx_error
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	s->reader = (struct rpc_reader)RPC_READER_INIT(in);
 	s->writer = (struct rpc_writer)RPC_WRITER_INIT(out);
-	s->queue =
-		(struct mcp_queue){.door = &options->door, .deadline_ms = options->deadline_ms, .writer = &s->writer};
+	s->queue = (struct mcp_queue){.door = &options->door,
+				      .deadline_ms = options->deadline_ms,
+				      .writer = &s->writer,
+				      .home = options->home,
+				      .asks = jv_invalid()};
 	s->end_at = -1;
 	s->now = clock_mono_ms();
 	s->err = err;

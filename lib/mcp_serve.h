@@ -8,6 +8,7 @@
 struct mcp_serve {
 	struct mcp_door_command door;
 	int64_t deadline_ms; /* a call that takes longer is answered with "still running"; clients give up after 60 s */
+	const char *home;    /* the person's directory, for the key of mcp_state.h; NULL when it is not known */
 };
 
 /* Serve until the client closes IN or stops reading OUT: its running calls are left to the door, which sees its reader

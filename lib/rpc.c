@@ -224,10 +224,10 @@ static int open_response(struct buf *out, const char *id, struct sbx_error *err)
 	return buf_addf(out, err, "{\"jsonrpc\":\"2.0\",\"id\":%s", id);
 }
 
-int rpc_write_result(struct buf *out, const char *id, jv result, struct sbx_error *err)
+int rpc_write_result(struct buf *out, const char *id, const char *result, size_t len, struct sbx_error *err)
 {
 	if (open_response(out, id, err) < 0 || buf_add_str(out, ",\"result\":", err) < 0 ||
-	    json_write(result, out, err) < 0)
+	    buf_add(out, result, len, err) < 0)
 		return -1;
 	return buf_add_str(out, "}", err);
 }
@@ -240,6 +240,15 @@ int rpc_write_error(struct buf *out, const char *id, int code, const char *messa
 	if (jv_is_valid(data) && (json_out_key(out, "data", err) < 0 || json_write(data, out, err) < 0))
 		return -1;
 	return buf_add_str(out, "}}", err);
+}
+
+int rpc_write_request(struct buf *out, const char *id, const char *method, const char *params, struct sbx_error *err)
+{
+	if (buf_add_str(out, "{\"jsonrpc\":\"2.0\"", err) < 0 ||
+	    (id != NULL && buf_addf(out, err, ",\"id\":%s", id) < 0) ||
+	    json_out_member(out, "method", method, err) < 0)
+		return -1;
+	return buf_addf(out, err, ",\"params\":%s}", params);
 }
 
 int rpc_put_line(struct rpc_writer *writer, const struct buf *line, struct sbx_error *err)

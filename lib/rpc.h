@@ -68,10 +68,12 @@ int rpc_id_text(jv id, char out[RPC_ID_SIZE]);
  * not wait for ever: the one "id" at the top of a text whose brackets balance. -1 when that is in doubt. */
 int rpc_salvage_id(const char *text, size_t len, char out[RPC_ID_SIZE]);
 
-/* A complete response. ID "" leaves it out (not null: MCP allows none). RESULT and DATA are borrowed; DATA may be
- * invalid: left out. */
-int rpc_write_result(struct buf *out, const char *id, jv result, struct sbx_error *err);
+/* A complete response. ID "" leaves it out (not null: MCP allows none). RESULT is JSON text of LEN bytes; DATA is
+ * borrowed, and left out when it is invalid. */
+int rpc_write_result(struct buf *out, const char *id, const char *result, size_t len, struct sbx_error *err);
 int rpc_write_error(struct buf *out, const char *id, int code, const char *message, jv data, struct sbx_error *err);
+/* A request of ours, or with a NULL ID a notification: ID and PARAMS are JSON texts. */
+int rpc_write_request(struct buf *out, const char *id, const char *method, const char *params, struct sbx_error *err);
 
 /* Lines to FD, kept until the reader takes them. */
 struct rpc_writer {

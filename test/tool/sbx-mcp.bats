@@ -121,8 +121,7 @@ ends() {
 		assert_json .result.protocolVersion "$revision"
 		assert_json '.result.capabilities | keys[0]' tools
 		ask '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
-		assert_json '.result.tools | length' 1
-		assert_json '.result.tools[0].name' hello
+		assert_json '[.result.tools[].name] | join(" ")' 'hello sbx_result'
 		assert_json '.result.tools[0].inputSchema.type' object
 		ask "$(call 2)"
 		assert_json .id 2
@@ -411,7 +410,7 @@ ends() {
 	unset LD_LIBRARY_PATH
 	legacy
 	ask '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
-	assert_json '.result.tools | length' 1
+	assert_json '.result.tools | length' 2
 	run grep -E '^(TF_CLI_ARGS|SBX_SECRET|LD_LIBRARY_PATH)=' "$W/env"
 	[ "$status" -eq 1 ]
 	grep -q "^HOME=$W$" "$W/env"

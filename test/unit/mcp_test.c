@@ -2,6 +2,7 @@
 #include "mcp.h"
 
 #include "mcp_result.h"
+#include "mcp_tools.h"
 #include "unit.h"
 
 #define META                                                                                                           \
@@ -50,7 +51,7 @@ static jv result_of(const struct mcp_step *step)
 
 static void open_session(struct mcp_session *session, const char *version)
 {
-	auto_mcp_step step = {.verb = MCP_SILENT};
+	auto_mcp_step step = MCP_STEP_NONE;
 	char text[512];
 
 	*session = (struct mcp_session){.version = MCP_NONE};
@@ -74,7 +75,7 @@ static void versions(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct mcp_session session = {.version = MCP_NONE};
-		auto_mcp_step step = {.verb = MCP_SILENT};
+		auto_mcp_step step = MCP_STEP_NONE;
 		char text[256];
 		snprintf(text, sizeof text,
 			 "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"%"
@@ -102,12 +103,12 @@ static void before_any_session(void)
 		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\"}", MCP_ANSWER, -32602},
 		{"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}", MCP_SILENT, 1},
 		{"{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}", MCP_SILENT, 1},
-		{"{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}", MCP_SILENT, 1},
+		{"{\"jsonrpc\":\"2.0\",\"id\":9,\"result\":{}}", MCP_REPLY, 1},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct mcp_session session = {.version = MCP_NONE};
-		auto_mcp_step step = {.verb = MCP_SILENT};
+		auto_mcp_step step = MCP_STEP_NONE;
 		printf("# %s\n", cases[i].text);
 		CHECK(decide(&session, cases[i].text, MCP_ALONE, &step) == cases[i].verb);
 		CHECK(code_of(&step) == cases[i].code);
@@ -126,7 +127,11 @@ static void modern(void)
 		{"tools/list", META, MCP_LIST, 1},
 		{"tools/list", META ",\"cursor\":\"x\"", MCP_ANSWER, -32602},
 		{"tools/call", META ",\"name\":\"t\",\"arguments\":{}", MCP_CALL, 1},
-		{"tools/call", META ",\"name\":\"t\",\"requestState\":\"x\"", MCP_ANSWER, -32602},
+		{"tools/call", META ",\"name\":\"t\",\"requestState\":\"x\"", MCP_CALL, 1},
+		{"tools/call", META ",\"name\":\"t\",\"requestState\":7", MCP_ANSWER, -32602},
+		{"tools/call", META ",\"name\":\"t\",\"inputResponses\":null", MCP_ANSWER, -32602},
+		{"tools/call", META ",\"name\":\"sbx_result\",\"arguments\":{\"id\":\"0123456789abcdef0123456789abcdef\"}",
+		 MCP_RESULT, 1},
 		{"tools/call", META ",\"name\":7", MCP_ANSWER, -32602},
 		{"tools/call", META ",\"name\":\"t\",\"arguments\":[]", MCP_ANSWER, -32602},
 		{"initialize", META ",\"protocolVersion\":\"2025-11-25\"", MCP_ANSWER, -32601},
@@ -156,7 +161,7 @@ static void modern(void)
 	for (size_t round = 0; round < 2; round++)
 		for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 			struct mcp_session session = {.version = MCP_NONE};
-			auto_mcp_step step = {.verb = MCP_SILENT};
+			auto_mcp_step step = MCP_STEP_NONE;
 			char text[1024];
 			if (round == 1)
 				open_session(&session, "2025-11-25");
@@ -172,7 +177,7 @@ static void modern(void)
 static void modern_results(void)
 {
 	struct mcp_session session = {.version = MCP_NONE};
-	auto_mcp_step step = {.verb = MCP_SILENT};
+	auto_mcp_step step = MCP_STEP_NONE;
 
 	decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\",\"params\":{" META "}}",
 	       MCP_ALONE, &step);
@@ -200,7 +205,7 @@ static void modern_results(void)
 static void legacy(void)
 {
 	struct mcp_session session;
-	auto_mcp_step step = {.verb = MCP_SILENT};
+	auto_mcp_step step = MCP_STEP_NONE;
 
 	open_session(&session, "2025-03-26");
 	CHECK(decide(&session, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}", MCP_IN_BATCH, &step) ==
@@ -245,7 +250,7 @@ static void legacy(void)
 static void client_names(void)
 {
 	struct mcp_session session = {.version = MCP_NONE};
-	auto_mcp_step step = {.verb = MCP_SILENT};
+	auto_mcp_step step = MCP_STEP_NONE;
 	char name[1200] = "", text[1600];
 
 	for (size_t i = 0; i < 300; i++)
@@ -485,8 +490,12 @@ static void lists(void)
 		auto_jv answer = parse(buf_str(&out)), result = json_object(answer, "result"),
 			list = json_array(result, "tools");
 		auto_jv tool = json_at(list, 0);
-		CHECK(json_length(list) == 1);
+		auto_jv own = json_at(list, 1);
+		CHECK(json_length(list) == 2);
 		CHECK_STR(json_str(tool, "name"), "b");
+		CHECK_STR(json_str(own, "name"), "sbx_result");
+		CHECK(json_has(own, "annotations") == (v >= MCP_2025_03_26));
+		CHECK(json_has(tool, "outputSchema") == (v >= MCP_2025_06_18));
 		CHECK(json_has(tool, "annotations") == (v >= MCP_2025_03_26));
 		CHECK(json_has(tool, "title") == (v >= MCP_2025_06_18));
 		CHECK(json_has(tool, "icons") == (v >= MCP_2025_11_25));

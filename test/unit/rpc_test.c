@@ -198,7 +198,8 @@ static void responses(void)
 	auto_jv data = json_set_int(jv_object(), "b", 2);
 
 	data = json_set_str(take_jv(&data), "a", "\xe2\x80\xa8");
-	CHECK(rpc_write_result(&out, "5", data, &err) == 0);
+	static const char result[] = "{\"a\":\"\\u2028\",\"b\":2}";
+	CHECK(rpc_write_result(&out, "5", result, strlen(result), &err) == 0);
 	CHECK_STR(buf_str(&out), "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"a\":\"\\u2028\",\"b\":2}}");
 	buf_reset(&out);
 	CHECK(rpc_write_error(&out, "", RPC_PARSE_ERROR, "no \"json\"\n", jv_invalid(), &err) == 0);
