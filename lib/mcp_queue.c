@@ -197,7 +197,9 @@ static int answer_call(struct mcp_queue *q, struct mcp_request *r, const struct 
 
 	if (r->stage == UNWANTED)
 		return 0;
-	return mcp_queue_answer(q, r, mcp_call_result(r->version, r->id, reply, &text, &why), &text, &why, err);
+	int wrote = r->wants == WANTS_RESULT ? mcp_kept_result(r->version, r->id, reply, &text, &why)
+					     : mcp_call_result(r->version, r->id, reply, &text, &why);
+	return mcp_queue_answer(q, r, wrote, &text, &why, err);
 }
 
 static struct mcp_reply reply_of(const struct mcp_request *r, const char *fence)

@@ -168,9 +168,12 @@ static int door_failed(enum mcp_version version, const char *id, const struct mc
 		words_quote(&a.w, reply->last_line, sentence_max);
 		words_say(&a.w, "\n");
 	}
-	words_say(&a.w, "It is not known whether ");
-	words_quote(&a.w, reply->tool, name_max);
-	words_say(&a.w, " ran. A person looks with: sbx-audit show\n");
+	if (strcmp(reply->tool, MCP_RESULT_TOOL) != 0) {
+		words_say(&a.w, "It is not known whether ");
+		words_quote(&a.w, reply->tool, name_max);
+		words_say(&a.w, " ran. ");
+	}
+	words_say(&a.w, "A person looks with: sbx-audit show\n");
 	jv error = json_set_int(error_data("door_failed", why, NULL), "status", reply->status);
 	a.data = json_set(take_jv(&a.data), "error", error);
 	set_summary(&a);
@@ -271,6 +274,57 @@ static int unknown_tool(const char *id, jv call, struct buf *out, struct sbx_err
 	words_line(&w, message ? message : "unknown", sentence_max);
 	data = mcp_visible(take_jv(&data));
 	return rpc_write_error(out, id, RPC_INVALID_PARAMS, buf_str(&w.text), data, err);
+}
+
+/* The state of a call without a result, from the error that stands for it. */
+static const char *missing_state(jv error)
+{
+	const char *code = json_str(error, "code");
+	auto_jv none = jv_invalid();
+
+	if (code != NULL && strcmp(code, "call_running") == 0)
+		return "running";
+	return mcp_report_state_name(mcp_report_state(none, error));
+}
+
+/* There is none: what the call, or its approval, waits for, or that nobody knows of it. */
+static int write_missing(enum mcp_version version, const char *id, jv error, struct buf *out, struct sbx_error *err)
+{
+	auto_answer a = ANSWER_INIT(version, id);
+
+	words_say(&a.w, "There is no result: ");
+	words_line(&a.w, json_str(error, "message"), sentence_max);
+	words_say(&a.w, " (");
+	words_line(&a.w, json_str(error, "code"), name_max);
+	words_say(&a.w, ")\n");
+	if (json_str(error, "hint") != NULL) {
+		words_say(&a.w, "What to do: ");
+		words_line(&a.w, json_str(error, "hint"), sentence_max);
+		words_say(&a.w, "\n");
+	}
+	a.data = json_set_str(jv_object(), "state", missing_state(error));
+	a.data = json_set(take_jv(&a.data), "error", jv_copy(error));
+	set_summary(&a);
+	return finish(&a, OUTCOME_ERROR, out, err);
+}
+
+int mcp_kept_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
+		    struct sbx_error *err)
+{
+	auto_jv call = jv_invalid();
+	const char *problem = mcp_reply_parse(reply, &call);
+
+	if (problem == NULL)
+		problem = check_object(call, reply);
+	if (problem != NULL)
+		return door_failed(version, id, reply, problem, out, err);
+	auto_jv error = json_object(call, "error"), inner = json_object(call, "call");
+	if (!jv_is_valid(inner))
+		return write_missing(version, id, error, out, err);
+	struct mcp_reply kept = *reply;
+	if (json_str(inner, "tool") != NULL)
+		kept.tool = json_str(inner, "tool");
+	return write_call(version, id, &kept, call, out, err);
 }
 
 int mcp_call_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,

@@ -12,6 +12,10 @@
 int mcp_call_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
 		    struct sbx_error *err);
 
+/* The answer to a call of MCP_RESULT_TOOL: the kept call as mcp_call_result has it, or why there is no result (yet). */
+int mcp_kept_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
+		    struct sbx_error *err);
+
 /* The same without a door's reply: refused here (WHY), or still running at this program's own deadline (CALL_ID and
  * LAST_LINE, what the door said last, may be ""). */
 int mcp_call_refused(enum mcp_version version, const char *id, const char *tool, const struct sbx_error *why,

@@ -198,9 +198,12 @@ int rpc_salvage_id(const char *text, size_t len, char out[RPC_ID_SIZE])
 		char c = text[i];
 		if (c == '"') {
 			size_t end = skip_string(text, len, i), colon = skip_blank(text, len, end);
-			int is_id = depth == 1 && end - i == 4 && memcmp(text + i, "\"id\"", 4) == 0;
-			if (is_id && colon < len && text[colon] == ':' &&
-			    (found++ || read_id(text, len, skip_blank(text, len, colon + 1), out) < 0))
+			int is_key = depth == 1 && colon < len && text[colon] == ':';
+			/* Written with an escape it may be the id all the same. */
+			if (is_key && memchr(text + i, '\\', end - i) != NULL)
+				goto doubtful;
+			int is_id = is_key && end - i == 4 && memcmp(text + i, "\"id\"", 4) == 0;
+			if (is_id && (found++ || read_id(text, len, skip_blank(text, len, colon + 1), out) < 0))
 				goto doubtful;
 			i = end;
 			continue;

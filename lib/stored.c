@@ -51,6 +51,76 @@ static int hear(jv event, void *context, struct sbx_error *err)
 	return 0;
 }
 
+/* What the record says of an approval. */
+struct asked {
+	const char *id;
+	char by[STATE_ID_SIZE];	    /* the call that asked for it */
+	char holder[STATE_ID_SIZE]; /* the call that claimed it and has not given it back; "" */
+	int denied, expired, granted;
+};
+
+static int hear_approval(jv event, void *context, struct sbx_error *err)
+{
+	struct asked *asked = context;
+	const char *name = json_str(event, "event"), *approval = json_str(event, "approval"),
+		   *call = json_str(event, "request_id");
+
+	(void)err;
+	if (name == NULL || approval == NULL || call == NULL || strcmp(approval, asked->id) != 0)
+		return 0;
+	if (strcmp(name, "approval.requested") == 0)
+		snprintf(asked->by, sizeof asked->by, "%s", call);
+	else if (strcmp(name, "approval.claimed") == 0)
+		snprintf(asked->holder, sizeof asked->holder, "%s", call);
+	else if (strcmp(name, "approval.released") == 0)
+		asked->holder[0] = '\0';
+	asked->granted |= strcmp(name, "approval.granted") == 0;
+	asked->denied |= strcmp(name, "approval.denied") == 0;
+	asked->expired |= strcmp(name, "approval.expired") == 0;
+	return 0;
+}
+
+/* No call has used it: what it waits for. */
+static int fail_unused(const struct asked *asked, struct sbx_error *err)
+{
+	if (asked->denied) {
+		sbx_fail(err, SBX_DENIED, "approval_denied", "a person denied this call");
+		return sbx_hint(err, "ask the person, not the toolkit, before anything like it is tried again");
+	}
+	if (asked->expired) {
+		sbx_fail(err, SBX_DENIED, "approval_expired", "the approval's time is over");
+		return sbx_hint(err, "make the call again; it opens a new request");
+	}
+	if (asked->granted) {
+		sbx_fail(err, SBX_APPROVAL_REQUIRED, "approval_required",
+			 "this approval is given, and no call has used it");
+		return sbx_hint(err, "make exactly the same call again; it continues");
+	}
+	sbx_fail(err, SBX_APPROVAL_REQUIRED, "approval_required", "this approval waits for a person");
+	return sbx_hint(err, "a person signs with: sbx-approve sign %s; then make the same call again", asked->id);
+}
+
+/* CALL becomes the one that claimed approval ID; -1 when there is no such approval of PRINCIPAL, or nobody has used it. */
+static int find_claimer(const struct state *state, const char *id, const char *principal, char call[STATE_ID_SIZE],
+			struct sbx_error *err)
+{
+	struct asked asked = {.id = id};
+	struct told told = {.class = SBX_OK};
+
+	if (audit_each(state, NULL, hear_approval, &asked, err) < 0)
+		return -1;
+	if (asked.by[0] == '\0')
+		return unknown(err);
+	if (audit_each(state, asked.by, hear, &told, err) < 0)
+		return -1;
+	if (strcmp(told.principal, principal) != 0)
+		return unknown(err);
+	if (asked.holder[0] == '\0')
+		return fail_unused(&asked, err);
+	memcpy(call, asked.holder, STATE_ID_SIZE);
+	return 0;
+}
+
 /* A success without its object is not handed out as one. */
 static enum sbx_class mended_class(const struct told *told)
 {
@@ -88,6 +158,7 @@ int stored_find(const struct state *state, const struct secret *key, const char 
 		char **text, size_t *len, jv *object, struct sbx_error *err)
 {
 	struct sbx_error missing = SBX_ERROR_INIT;
+	char claimer[STATE_ID_SIZE];
 	auto_jv value = jv_invalid();
 	auto_free char *bytes = NULL;
 
@@ -95,6 +166,13 @@ int stored_find(const struct state *state, const struct secret *key, const char 
 	if (!state_is_id(call))
 		return unknown(err);
 	auto_fd run_fd = state_run_open(state, call, &missing);
+	if (run_fd < 0) {
+		if (find_claimer(state, call, principal, claimer, err) < 0)
+			return -1;
+		call = claimer;
+		sbx_error_clear(&missing);
+		run_fd = state_run_open(state, call, &missing);
+	}
 	if (run_fd < 0)
 		return unknown(err);
 	if (io_read_file(run_fd, CALL_OBJECT, LIMIT_CALL, IO_PRIVATE, &bytes, len, &missing) < 0) {
