@@ -32,7 +32,7 @@ static const char usage[] =
 	"usage: sbx-call [--config FILE] [--principal NAME | --peer] [--wait TIME] [TOOL key=value...]\n"
 	"       sbx-call [--config FILE] --mend\n"
 	"Run one tool call through policy, approval, credentials, sandbox and record; print the call with its result.\n"
-	"Without TOOL, one line on stdin says what is wanted: tools | call {JSON} | result ID; then, while it runs: cancel.\n"
+	"Without TOOL, one line on stdin says what is wanted: tools | check | call {JSON} | result ID; then, while it runs: cancel.\n"
 	"  --config FILE     settings (default: $SBX_CONFIG, else /etc/sbx/sbx.yaml)\n"
 	"  --principal NAME  who asks; stands in the line that lets an agent through this door\n"
 	"  --peer            who asks is the peer of the socket on stdin\n"
@@ -437,11 +437,13 @@ static int serve_request(const struct started *started, const struct options *o,
 		status = run_call(started, o, &in, request + 5, strlen(request + 5), err);
 	} else if (request != NULL && strcmp(request, "tools") == 0) {
 		status = become(started, o, "sbx-policy", "list", "--json", 0, err);
+	} else if (request != NULL && strcmp(request, "check") == 0) {
+		status = become(started, o, "sbx-policy", "list", "--check", 1, err);
 	} else if (request != NULL && strncmp(request, "result ", 7) == 0 && is_id(request + 7)) {
 		status = become(started, o, "sbx-audit", "result", request + 7, 1, err);
 	} else {
 		sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request line is none that this door knows");
-		sbx_hint(err, "tools, call {JSON} or result ID");
+		sbx_hint(err, "tools, check, call {JSON} or result ID");
 		status = refuse(started->reply_fd, err);
 	}
 	buf_clear(&in.pending);

@@ -9,6 +9,7 @@
 #include "duration.h"
 #include "io.h"
 #include "log.h"
+#include "mcp_check.h"
 #include "mcp_serve.h"
 #include "start.h"
 
@@ -21,12 +22,14 @@ static const uint64_t deadline_max_ms = (uint64_t)24 * 60 * 60 * 1000;
 
 static const char usage[] =
 	"usage: sbx-mcp [--config FILE] [--wait TIME] [--deadline TIME] [-- DOOR ARGUMENT...]\n"
+	"       sbx-mcp --check [options as above]\n"
 	"       sbx-mcp --client-config CLIENT [--ssh HOST] [options as above]\n"
 	"Serve the toolkit's tools to an MCP client on stdin and stdout.\n"
 	"  -- DOOR ARGUMENT...     reach the toolkit by this command (default: the sbx-call beside this program)\n"
 	"  --config FILE           settings for the default door (default: $SBX_CONFIG, else /etc/sbx/sbx.yaml)\n"
 	"  --wait TIME             how long the default door waits for a person's approval (default " WAIT_DEFAULT ")\n"
 	"  --deadline TIME         answer \"still running\" after this long (default " DEADLINE_DEFAULT ")\n"
+	"  --check                 say what a client would see here, and what is missing\n"
 	"  --client-config CLIENT  print the settings for " CLIENT_CONFIG_NAMES "\n"
 	"  --ssh HOST              with it: the client is on another machine and comes by ssh\n"
 	"  -h, --help              this text\n"
@@ -35,6 +38,7 @@ static const char usage[] =
 
 struct options {
 	const char *config, *wait, *deadline, *client, *ssh;
+	int check;
 	char **door; /* after --; NULL at the end */
 	int door_words;
 };
@@ -46,7 +50,8 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 	static const struct option longs[] = {
 		{"config", required_argument, NULL, 'c'},   {"wait", required_argument, NULL, 'w'},
 		{"deadline", required_argument, NULL, 'd'}, {"client-config", required_argument, NULL, 'C'},
-		{"ssh", required_argument, NULL, 's'},	    {"help", no_argument, NULL, 'h'},
+		{"ssh", required_argument, NULL, 's'},	    {"check", no_argument, NULL, 'k'},
+		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},	    {NULL, 0, NULL, 0}};
 	int c;
 
@@ -67,6 +72,9 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 		case 's':
 			o->ssh = optarg;
 			break;
+		case 'k':
+			o->check = 1;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			return PARSED_HELP;
@@ -80,8 +88,10 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 	o->door_words = argc - optind;
 	/* A stray word is a mistake, not a door. */
 	int dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
-	return (o->door_words > 0) != dashes || o->door_words > DOOR_WORDS_MAX || (o->ssh && !o->client) ? PARSED_WRONG
-													 : PARSED;
+	return (o->door_words > 0) != dashes || o->door_words > DOOR_WORDS_MAX || (o->ssh && !o->client) ||
+			       (o->check && o->client)
+		       ? PARSED_WRONG
+		       : PARSED;
 }
 
 /* The value of option NAME, or FALLBACK. MOST says MAX_MS in words. */
@@ -171,11 +181,13 @@ static int default_door(struct door *door, const struct started *started, const 
 	return door->path == NULL ? -1 : 0;
 }
 
-static int serve(const struct started *started, const struct options *o, int64_t deadline_ms, struct sbx_error *err)
+/* Serve, or say what a client would be served with. */
+static int use_door(const struct started *started, const struct options *o, int64_t deadline_ms, struct sbx_error *err)
 {
 	struct door door = {.argv = {NULL}};
 	int failed = (o->door_words > 0 ? own_door : default_door)(&door, started, o, err);
 	auto_free char *path = door.path;
+	auto_buf words = BUF_INIT((size_t)1 << 20);
 
 	if (failed < 0)
 		return -1;
@@ -184,7 +196,14 @@ static int serve(const struct started *started, const struct options *o, int64_t
 		.deadline_ms = deadline_ms,
 		.home = person_variable(started, "HOME"),
 	};
-	return mcp_serve(&options, STDIN_FILENO, started->reply_fd, err);
+	if (!o->check)
+		return mcp_serve(&options, STDIN_FILENO, started->reply_fd, err);
+	struct sbx_error unwritten = SBX_ERROR_INIT;
+	int usable = mcp_check(&options.door, &words, err);
+	if (io_write_all(started->reply_fd, buf_str(&words), words.len, &unwritten) == 0)
+		return usable;
+	*err = unwritten;
+	return -1;
 }
 
 static int print_client_config(const struct started *started, const struct options *o, struct sbx_error *err)
@@ -249,7 +268,7 @@ int main(int argc, char **argv)
 		read_time("wait", o.wait, WAIT_DEFAULT, DURATION_WAIT_MAX_MS, "30m", &wait_ms, &err) < 0;
 	if (!failed)
 		failed = (o.client ? print_client_config(&started, &o, &err)
-				   : serve(&started, &o, (int64_t)deadline_ms, &err)) < 0;
+				   : use_door(&started, &o, (int64_t)deadline_ms, &err)) < 0;
 	if (!failed)
 		return SBX_OK;
 	log_error(&err);

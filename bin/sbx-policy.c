@@ -11,6 +11,7 @@
 #include "io.h"
 #include "log.h"
 #include "policy.h"
+#include "policy_survey.h"
 #include "request.h"
 #include "signal_compile.h"
 #include "taint.h"
@@ -20,7 +21,7 @@ static const char program[] = "sbx-policy";
 static const size_t event_params_max = (size_t)16 << 10;
 static const size_t page_max = (size_t)4 << 20;
 
-enum mode { MODE_DECIDE, MODE_EXPLAIN, MODE_LIST, MODE_LIST_JSON, MODE_TEST, MODE_SIGNALS };
+enum mode { MODE_DECIDE, MODE_EXPLAIN, MODE_LIST, MODE_LIST_JSON, MODE_SURVEY, MODE_TEST, MODE_SIGNALS };
 
 struct options {
 	const char *config;
@@ -35,6 +36,7 @@ static int usage(FILE *to)
 {
 	fputs("usage: sbx-policy [--config FILE] [--principal NAME | --peer] [--explain] [TOOL [KEY=VALUE]...]\n"
 	      "       sbx-policy [--config FILE] list [--json]\n"
+	      "       sbx-policy [--config FILE] [--principal NAME | --peer] list --check\n"
 	      "       sbx-policy [--config FILE] test\n"
 	      "       sbx-policy signals DIRECTORY OUTPUT\n"
 	      "Decides about one tool call. Without TOOL the request is a JSON object on standard input:\n"
@@ -307,6 +309,26 @@ static int list_mode(struct filter *f, const struct options *o, struct sbx_error
 	return made < 0 || put_page(f, &page, err) < 0 ? fail(err) : SBX_OK;
 }
 
+/* Whether calls can work here, as JSON; 78 when some cannot. */
+static int survey_mode(struct filter *f, const struct options *o, struct sbx_error *err)
+{
+	enum principal_from from = o->peer ? PRINCIPAL_FROM_PEER : PRINCIPAL_FROM_UID;
+	const struct policy_world world = real_world(f);
+	auto_policy policy = {.file_count = 0};
+	auto_jv failed = jv_invalid(), list = jv_invalid(), survey = jv_invalid();
+	auto_buf page = BUF_INIT(page_max);
+	struct principal who;
+
+	if (principal_find(o->principal, from, f->started.in_account, &who, err) < 0 ||
+	    open_policy(f, NULL, &policy, &failed, err) < 0 || policy_load_tools(&policy, POLICY_FILES, err) < 0)
+		return filter_refuse(f, err);
+	list = policy_list(&policy, &world, failed);
+	survey = policy_survey(&policy, &f->config, &f->state, who.name, failed, list);
+	if (json_write(survey, &page, err) < 0 || buf_add(&page, "\n", 1, err) < 0 || put_page(f, &page, err) < 0)
+		return fail(err);
+	return json_bool(survey, "usable") == 1 ? SBX_OK : SBX_CONFIG;
+}
+
 struct tap {
 	struct buf page;
 	struct sbx_error *err;
@@ -359,6 +381,10 @@ static int take_mode(struct options *o)
 
 	if (strcmp(first, "list") != 0 && strcmp(first, "test") != 0 && strcmp(first, "signals") != 0)
 		return *first == '-' ? -1 : 0;
+	if (strcmp(first, "list") == 0 && strcmp(second, "--check") == 0 && o->mode == MODE_DECIDE) {
+		o->mode = MODE_SURVEY;
+		return o->word_count == 2 ? 0 : -1;
+	}
 	if (o->mode == MODE_EXPLAIN || o->principal != NULL || o->peer)
 		return -1;
 	if (strcmp(first, "test") == 0) {
@@ -429,12 +455,12 @@ static int run(struct filter *f, const struct options *o, struct request *r)
 		return test_mode(f, &err);
 	}
 	if (filter_open(f, o->config, NULL, 0, &err) < 0)
-		return o->mode == MODE_DECIDE ? filter_refuse(f, &err) : fail(&err);
+		return o->mode == MODE_DECIDE || o->mode == MODE_SURVEY ? filter_refuse(f, &err) : fail(&err);
 	if (o->mode == MODE_EXPLAIN)
 		return explain_mode(f, o, r, &err);
 	if (o->mode == MODE_DECIDE)
 		return decide_mode(f, o, r, &err);
-	return list_mode(f, o, &err);
+	return o->mode == MODE_SURVEY ? survey_mode(f, o, &err) : list_mode(f, o, &err);
 }
 
 int main(int argc, char **argv)

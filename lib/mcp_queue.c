@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "io.h"
 #include "mcp_result.h"
-#include "mcp_tools.h"
 
 /* Each call is six processes; more at once only slows all of them. */
 static const size_t calls_at_once = 16;
@@ -47,27 +45,6 @@ static void sweep(struct mcp_queue *q)
 			forget(q, i - 1);
 }
 
-/* No answer is owed any more; sweep removes it when its door has ended too. */
-static int settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
-{
-	struct rpc_batch *batch = take_ptr(&r->batch);
-
-	r->stage = UNWANTED;
-	r->token[0] = '\0';
-	return rpc_batch_leave(q->writer, batch, err);
-}
-
-int mcp_queue_answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct buf *text,
-		     const struct sbx_error *why, struct sbx_error *err)
-{
-	if (wrote < 0) {
-		buf_reset(text);
-		if (rpc_write_error(text, r->id, RPC_INTERNAL_ERROR, why->message, jv_invalid(), err) < 0)
-			return -1;
-	}
-	return rpc_deliver(q->writer, r->batch, text, err) < 0 ? -1 : settle(q, r, err);
-}
-
 static int tell_progress(struct mcp_queue *q, struct mcp_request *r, const char *message, int64_t now,
 			 struct sbx_error *err)
 {
@@ -82,19 +59,13 @@ static int tell_progress(struct mcp_queue *q, struct mcp_request *r, const char 
 	return rpc_put_line(q->writer, &text, err);
 }
 
-static void too_many(struct sbx_error *why)
-{
-	sbx_fail(why, SBX_UNAVAILABLE, "too_many_calls", "too many other calls are in the way");
-	sbx_hint(why, "wait for them, then make it again");
-}
-
 static int refuse_busy(struct mcp_queue *q, const struct mcp_step *step, struct rpc_batch *batch, struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
 	struct sbx_error why = SBX_ERROR_INIT;
 	int failed;
 
-	too_many(&why);
+	mcp_queue_too_many(&why);
 	if (step->verb != MCP_LIST)
 		failed = mcp_call_refused(step->version, step->id, step->tool, &why, &text, err);
 	else
@@ -167,100 +138,7 @@ int mcp_queue_cancel(struct mcp_queue *q, const char *id, struct sbx_error *err)
 		mcp_door_cancel(&r->door);
 	if (r->stage == ASKING && mcp_queue_withdraw(q, r, err) < 0)
 		return -1;
-	return settle(q, r, err);
-}
-
-static int answer_lists(struct mcp_queue *q, const struct mcp_reply *reply, int64_t now, struct sbx_error *err)
-{
-	mcp_queue_learn(q, reply, now);
-	for (size_t i = 0; i < q->count; i++) {
-		struct mcp_request *r = q->requests[i];
-		auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
-		struct sbx_error why = SBX_ERROR_INIT;
-		if (r->wants != WANTS_LIST || r->stage == UNWANTED)
-			continue;
-		if (r->id[0] == '\0') {
-			r->stage = UNWANTED; /* our own */
-			continue;
-		}
-		int wrote = mcp_list_result(r->version, r->id, reply, &text, &why);
-		if (mcp_queue_answer(q, r, wrote, &text, &why, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int answer_call(struct mcp_queue *q, struct mcp_request *r, const struct mcp_reply *reply, struct sbx_error *err)
-{
-	auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
-	struct sbx_error why = SBX_ERROR_INIT;
-
-	if (r->stage == UNWANTED)
-		return 0;
-	int wrote = r->wants == WANTS_RESULT ? mcp_kept_result(r->version, r->id, reply, &text, &why)
-					     : mcp_call_result(r->version, r->id, reply, &text, &why);
-	return mcp_queue_answer(q, r, wrote, &text, &why, err);
-}
-
-static struct mcp_reply reply_of(const struct mcp_request *r, const char *fence)
-{
-	return (struct mcp_reply){
-		.tool = r->tool,
-		.text = r->door.overflow ? NULL : buf_str(&r->door.answer),
-		.len = r->door.answer.len,
-		.status = r->door.status,
-		.last_line = r->door.last_line,
-		.fence = fence,
-	};
-}
-
-/* 1 when the door of R has given a whole list of tools. Who lists gives nobody any right, so its exit status is not waited for; an error object is,
- * and so is the end of a call. */
-static int has_whole_list(const struct mcp_request *r)
-{
-	static const char head[] = "{\"tools\":";
-	const struct buf *text = &r->door.answer;
-
-	return r->wants == WANTS_LIST && r->stage == RUNNING && !r->door.overflow && text->len > sizeof head &&
-	       text->data[text->len - 1] == '\n' && memcmp(text->data, head, sizeof head - 1) == 0;
-}
-
-static int answer_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
-{
-	const struct mcp_reply reply = reply_of(r, "");
-	int failed = answer_lists(q, &reply, now, err);
-
-	r->stage = UNWANTED;
-	return failed;
-}
-
-/* The door of R has ended: its answer, for everyone who waits for the same. */
-static int finish(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
-{
-	char fence[17];
-
-	io_random_hex(fence, 8);
-	const struct mcp_reply reply = reply_of(r, fence);
-	int failed = r->wants == WANTS_LIST ? answer_lists(q, &reply, now, err) : answer_call(q, r, &reply, err);
-	mcp_door_clear(&r->door);
-	r->stage = UNWANTED;
-	return failed;
-}
-
-/* Answer R, which has no door that could, with WHY. */
-static int give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, int64_t now,
-		   struct sbx_error *err)
-{
-	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
-
-	if (r->wants == WANTS_LIST) {
-		const struct mcp_reply reply = {
-			.text = "", .status = (int)why->class, .last_line = why->message, .fence = ""};
-		return answer_lists(q, &reply, now, err);
-	}
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	int wrote = mcp_call_refused(r->version, r->id, r->tool, why, &text, &ignored);
-	return mcp_queue_answer(q, r, wrote, &text, &ignored, err);
+	return mcp_queue_settle(q, r, err);
 }
 
 static int start(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
@@ -271,7 +149,7 @@ static int start(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct
 
 	buf_clear(&r->json);
 	if (started < 0)
-		return give_up(q, r, &why, now, err);
+		return mcp_queue_give_up(q, r, &why, now, err);
 	r->stage = RUNNING;
 	return 0;
 }
@@ -316,6 +194,18 @@ static int start_one(struct mcp_queue *q, struct mcp_request *r, struct busy *bu
 	return 0;
 }
 
+/* A call that may have to ask wants the list first; one is enough for all, whoever asked for it. */
+static int want_list(struct mcp_queue *q, int64_t now, struct sbx_error *err)
+{
+	q->wants_asks = 0;
+	for (size_t i = 0; i < q->count; i++)
+		if (q->requests[i]->wants == WANTS_LIST && q->requests[i]->stage != UNWANTED)
+			return 0;
+	if (q->count >= ARRAY_LEN(q->requests))
+		return 0;
+	return new_request(q, WANTS_LIST, now, err) == NULL ? -1 : 0;
+}
+
 int mcp_queue_start(struct mcp_queue *q, int64_t now, struct sbx_error *err)
 {
 	struct busy busy = count_busy(q);
@@ -323,11 +213,8 @@ int mcp_queue_start(struct mcp_queue *q, int64_t now, struct sbx_error *err)
 	for (size_t i = 0; i < q->count && busy.doors < MCP_QUEUE_DOORS; i++) {
 		if (q->requests[i]->stage == QUEUED && start_one(q, q->requests[i], &busy, now, err) < 0)
 			return -1;
-		/* A call that may have to ask wants the list first; one is enough for all, whoever asked for it. */
-		if (q->wants_asks && busy.lists == 0 && q->count < ARRAY_LEN(q->requests) &&
-		    new_request(q, WANTS_LIST, now, err) == NULL)
+		if (q->wants_asks && want_list(q, now, err) < 0)
 			return -1;
-		q->wants_asks = 0;
 	}
 	sweep(q);
 	return 0;
@@ -365,33 +252,6 @@ static int is_due(const struct mcp_request *r)
 	return r->stage != UNWANTED || (r->wants != WANTS_CALL && mcp_door_there(&r->door));
 }
 
-static int overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
-{
-	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
-	struct sbx_error why = SBX_ERROR_INIT;
-
-	if (r->wants != WANTS_CALL) {
-		mcp_door_kill(&r->door);
-		if (r->stage == UNWANTED)
-			return 0;
-		sbx_fail(&why, SBX_UNAVAILABLE, "timeout", "it did not answer in time");
-		return give_up(q, r, &why, now, err);
-	}
-	if (r->stage == ASKING) {
-		if (mcp_queue_withdraw(q, r, err) < 0)
-			return -1;
-		sbx_fail(&why, SBX_UNAVAILABLE, "question_open", "nobody answered the question that the tool asks first");
-		sbx_hint(&why, "ask the person what is missing, and give it as parameters of the call");
-		return give_up(q, r, &why, now, err);
-	}
-	if (r->stage == QUEUED) {
-		too_many(&why);
-		return give_up(q, r, &why, now, err);
-	}
-	int wrote = mcp_call_running(r->version, r->id, r->tool, r->door.call_id, r->door.last_line, &text, &why);
-	return mcp_queue_answer(q, r, wrote, &text, &why, err);
-}
-
 static int tick_progress(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	int fresh = r->told != r->door.lines;
@@ -410,12 +270,12 @@ int mcp_queue_tick(struct mcp_queue *q, int64_t now, struct sbx_error *err)
 	for (size_t i = 0; i < q->count; i++) {
 		struct mcp_request *r = q->requests[i];
 		/* In this order: nothing is told after an answer. */
-		if (has_whole_list(r) && !rpc_writer_full(q->writer) && answer_early(q, r, now, err) < 0)
+		if (!rpc_writer_full(q->writer) && mcp_queue_early(q, r, now, err) < 0)
 			return -1;
 		if (mcp_door_there(&r->door) && !rpc_writer_full(q->writer) && mcp_door_done(&r->door, now) &&
-		    finish(q, r, now, err) < 0)
+		    mcp_queue_finish(q, r, now, err) < 0)
 			return -1;
-		if (is_due(r) && now >= r->deadline && overdue(q, r, now, err) < 0)
+		if (is_due(r) && now >= r->deadline && mcp_queue_overdue(q, r, now, err) < 0)
 			return -1;
 		if (tick_progress(q, r, now, err) < 0)
 			return -1;

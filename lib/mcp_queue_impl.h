@@ -43,12 +43,25 @@ struct mcp_request {
 	int64_t progress_at;
 };
 
-/* --- mcp_queue.c --- */
+/* --- mcp_queue_end.c --- */
 
 /* Send TEXT as the answer of R; when it could not be written (WROTE -1, WHY), an error instead: a request is never left
  * without one. */
 int mcp_queue_answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct buf *text,
 		     const struct sbx_error *why, struct sbx_error *err);
+/* No answer is owed to R any more; it is forgotten when its door has ended too. */
+int mcp_queue_settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err);
+/* The door of R has ended: its answer, for everyone who waits for the same. */
+int mcp_queue_finish(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err);
+/* The same when its door has given a whole list and not ended yet. Who lists gives nobody any right, so its exit status
+ * is not waited for; an error object is, and so is the end of a call. */
+int mcp_queue_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err);
+/* Answer R, which has no door that could, with WHY. */
+int mcp_queue_give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, int64_t now,
+		      struct sbx_error *err);
+/* Its deadline has come. */
+int mcp_queue_overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err);
+void mcp_queue_too_many(struct sbx_error *why);
 
 /* --- mcp_queue_ask.c --- */
 

@@ -40,6 +40,14 @@ setup() {
 	assert_json '.tools | map(.name) | index("true") != null' true
 }
 
+@test "check says whether calls can work, and for whom" {
+	run_sbx 78 sbx-call --principal agent-7 <<<check
+	assert_json '.check[0].text' 'calls are made by agent-7'
+	assert_json '[.check[] | select(.state == "missing") | .topic] | index("approval") != null' true
+	assert_json '.usable' false
+	run_sbx 65 sbx-call <<<'check me'
+}
+
 @test "a result is handed out again to the one who asked" {
 	run_sbx 0 sbx-call true
 	local first=$output

@@ -468,6 +468,49 @@ load ../mcp
 	run_sbx 64 "$SBX_BIN/sbx-mcp" --client-config cursor --ssh ''
 }
 
+@test "--check says in words what a client would see, and whether it is usable" {
+	fresh_state
+	find "$T/policy/tools" -name '*.yaml' ! -name true.yaml ! -name apply_true.yaml -delete
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" 'approval   missing  calls that are high need 1 of 0 people'
+	assert_contains "$output" 'tool       true: Do nothing (runs)'
+	assert_contains "$output" 'tool       apply_true: Do nothing, but only with an approval (waits for a person)'
+	assert_contains "$stderr" not_usable
+	new_signer alice
+	run_sbx 0 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" "principal  ok       calls are made by $(id -un)"
+	assert_contains "$output" "policy     ok       $T/policy serves 2 tools"
+	assert_contains "$output" "state      ok       $T/var, installation "
+	assert_contains "$output" 'approval   ok       calls that are high need 1 of 1 people: alice'
+	assert_contains "$output" 'approval   note     key files count'
+	assert_contains "$output" 'sandbox    ok       this machine can make one'
+	refute_contains "$output" ' missing '
+	# The same through a door that says who asks.
+	run_sbx 0 "$SBX_BIN/sbx-mcp" --check -- "$SBX_BIN/sbx-call" --config "$SBX_CONFIG" --principal agent-7
+	assert_contains "$output" 'calls are made by agent-7'
+	# One fault after the other.
+	sed -i "s|path: \"$SBX_BUILD/test/true\"|path: /nowhere/true|" "$T/policy/policy.yaml"
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" 'needs true, which is not at /nowhere/true'
+	printf 'tests: 7\n' >>"$T/policy/tools/true.yaml"
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" 'door       missing  tools/true.yaml'
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check --config "$T/none.yaml"
+	assert_contains "$output" "there is no settings file $T/none.yaml"
+}
+
+@test "--check of a door that is none, and where it cannot be written" {
+	run_sbx 69 "$SBX_BIN/sbx-mcp" --check -- "$DOOR" silent
+	assert_contains "$output" 'door       missing  it answered nothing (status 1); its last words: "ssh: connect to host nowhere: \x1b]0;x\x07refused"'
+	assert_contains "$stderr" door_failed
+	run_sbx 69 "$SBX_BIN/sbx-mcp" --check -- "$DOOR" huge
+	run_sbx 69 "$SBX_BIN/sbx-mcp" --check -- "$DOOR" garbage
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check -- no-such-program-anywhere
+	run_sbx 64 "$SBX_BIN/sbx-mcp" --check --client-config cursor
+	fresh_state
+	run_sbx 74 bash -c '"$0" --check >/dev/full' "$SBX_BIN/sbx-mcp"
+}
+
 @test "idle it is small, and it ends at once" {
 	serve -- "$DOOR" echo
 	legacy

@@ -50,6 +50,7 @@ static int load(struct policy *policy, const char *root, const char *tool)
 
 #define TOOL "name: t\ndescription: d\ntier: low\n"
 #define ECHO "steps: [[echo]]\n"
+#define ASKED "params: {p: {type: string}, o: {type: string, optional: true}}\n"
 
 static const struct {
 	const char *tool, *says; /* NULL: it loads */
@@ -122,6 +123,35 @@ static const struct {
 	 "when: [{name: r, if: '.tool == \"env\" and (.params | has(\"a\")) and .env != .now', raise: high}]\n",
 	 NULL},
 	{TOOL ECHO "tests: [{expect: maybe}]\n", "no such effect"},
+	{TOOL ECHO "params: {camelCase: {type: string}}\n", NULL},
+	{TOOL ECHO "output: json\n", NULL},
+	{TOOL ECHO "output: xml\n", "no such kind of output"},
+	{TOOL "steps: [{argv: [echo], analyse: terraform}]\noutput: json\n", "shows its findings and nothing else"},
+	{TOOL ECHO "show: {x: image/png}\n", "no step makes such an artifact"},
+	{TOOL ECHO "produces: {x: x.png}\nshow: {x: image/png}\n", NULL},
+	{TOOL ECHO "produces: {x: x.png}\nshow: {x: png}\n", "is no media type"},
+	{TOOL ECHO "produces: {x: x.png}\nshow: {x: video/mp4}\n", "is no media type"},
+	{TOOL ECHO "produces: {x: x.png}\nshow: {x: \"image/png; a=b\"}\n", "is no media type"},
+	{TOOL "steps: [{argv: [echo], analyse: terraform}]\nproduces: {x: x.png}\nshow: {x: image/png}\n",
+	 "shows its findings and nothing else"},
+	{TOOL ECHO "untrusted: true\n", NULL},
+	{TOOL ECHO "untrusted: 1\n", "must be true or false"},
+	{TOOL ECHO ASKED "ask: [{name: q, message: M, params: [p]}]\n", NULL},
+	{TOOL ECHO ASKED "ask: [{name: q, roots: p}]\n", NULL},
+	{TOOL ECHO ASKED "ask: [{name: q, message: M}]\n", "a question asks a person for parameters"},
+	{TOOL ECHO ASKED "ask: [{name: q, message: M, params: [p], roots: q}]\n", "a question asks a person for parameters"},
+	{TOOL ECHO ASKED "ask: [{name: Q, message: M, params: [p]}]\n", "is no name"},
+	{TOOL ECHO ASKED "ask: [{name: q, message: M, params: [x]}]\n", "the tool has no such parameter"},
+	{TOOL ECHO ASKED "ask: [{name: q, message: M, params: [p]}, {name: r, message: M, params: [p]}]\n",
+	 "another question asks for it already"},
+	{TOOL ECHO ASKED "ask: [{name: q, message: M, params: [p]}, {name: q, message: M, params: [o]}]\n",
+	 "another question has this name"},
+	{TOOL ECHO ASKED "ask: [{name: q, message: \"a\\nb\", params: [p]}]\n", "printable bytes on one line"},
+	{TOOL ECHO "params: {p: {type: plan}}\nask: [{name: q, message: M, params: [p]}]\n", "a plan is always named"},
+	{TOOL ECHO "params: {p: {type: string, form: '{\"type\":\"number\",\"default\":0.5}'}}\n", NULL},
+	{TOOL ECHO "params: {p: {type: string, form: '{\"type\":\"object\"}'}}\n", "a form has no field of this type"},
+	{TOOL ECHO "params: {p: {type: string, form: '[1]'}}\n", "is no JSON object"},
+	{TOOL ECHO "tests: [{given: {tainted: echo}, expect: allow}]\n", NULL},
 };
 
 static void test_tool_files(void)
@@ -213,6 +243,11 @@ static const struct {
 	{"agent_writable: [/tmp]\n", "must be a relative path"},
 	{"mirror: mirror\n", "must be an absolute path"},
 	{"defaults: {limits: {memory: lots}}\n", "must be a size"},
+	{"taint: {raise: high, for: 10m}\n", NULL},
+	{"taint: {}\n", NULL},
+	{"taint: {raise: low}\n", "no tier to raise to"},
+	{"taint: {for: 10}\n", "must be a duration"},
+	{"taint: {lower: high}\n", "unknown key"},
 	{"a: [\n", "policy.yaml:"},
 };
 
@@ -294,6 +329,7 @@ static int some_plan(void *context, const char *id, jv *seal, char sha256[65], s
 }
 
 static const char *tainted_by;
+static const char *root_text = root_yaml;
 
 static int some_taint(void *context, const char *principal, jv *last, struct sbx_error *e)
 {
@@ -325,7 +361,7 @@ static const char *decided_by(const char *tool, const char *params, enum policy_
 		.installation = "here",
 	};
 
-	if (load(&policy, root_yaml, tool) < 0 || json_parse(params, strlen(params), LIMIT_CALL, &given, &err) < 0)
+	if (load(&policy, root_text, tool) < 0 || json_parse(params, strlen(params), LIMIT_CALL, &given, &err) < 0)
 		return err.message;
 	const struct policy_question question = {
 		.tool = "t", .params = given, .typing = typing, .principal = principal};
@@ -598,6 +634,54 @@ static void test_rules(void)
 	CHECK_STR(ruled("true] , [true", "raise: high"), "tools/t.yaml:6: this jq expression does not compile");
 }
 
+/* Output that nobody vouches for asks more of what follows, as long as the policy says (some_taint: a minute ago). */
+static void test_taint(void)
+{
+	static const char rule[] = TOOL ECHO "when: [{name: r, if: '.taint != null and .taint.tool == \"web\"', raise: critical}]\n";
+
+	CHECK(has(decided(TOOL ECHO "untrusted: true\n", "{}"), "\"untrusted\":true"));
+	CHECK(strstr(decided(TOOL ECHO, "{}"), "untrusted") == NULL);
+	CHECK(has(decided(rule, "{}"), "\"tier\":\"low\""));
+	tainted_by = "web";
+	CHECK(has(decided(TOOL ECHO, "{}"), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
+	CHECK(has(decided(rule, "{}"), "\"tier\":\"critical\",\"tier_from\":[\"when:r\"]"));
+	root_text = "programs: {echo: {path: /bin/echo}}\ntaint: {raise: high}\n";
+	CHECK(has(decided(TOOL ECHO, "{}"), "\"tier\":\"high\",\"tier_from\":[\"taint\"]"));
+	CHECK(has(decided(rule, "{}"), "\"tier\":\"critical\",\"tier_from\":[\"when:r\"]"));
+	root_text = "programs: {echo: {path: /bin/echo}}\ntaint: {raise: high, for: 59s}\n";
+	CHECK(has(decided(TOOL ECHO, "{}"), "\"tier\":\"low\""));
+	CHECK(has(decided(rule, "{}"), "\"tier\":\"low\""));
+	tainted_by = NULL;
+	root_text = root_yaml;
+}
+
+/* What the list says of it, for the dispatcher. */
+static void test_client(void)
+{
+	static const char tool[] =
+		TOOL "steps: [[echo, \"{p}\"]]\noutput: json\nparams:\n  p: {type: string, enum: [a, b], max_length: 5, description: D}\n"
+		     "  num: {type: integer, min: 1, max: 3, default: 2}\n"
+		     "  f: {type: string, optional: true, form: '{\"type\":\"number\",\"default\":0.5}'}\n"
+		     "  f2: {type: string}\n"
+		     "ask: [{name: q, message: Which?, params: [p, num, f]}, {name: r, roots: f2}]\n";
+	auto_policy policy = {.file_count = 0};
+	auto_jv targets = jv_object(), nothing = jv_object();
+	const struct policy_world world = {.targets = targets};
+	auto_buf out = BUF_INIT(16384);
+
+	CHECK(load(&policy, root_yaml, tool) == 0);
+	auto_jv list = policy_list(&policy, &world, nothing);
+	CHECK(json_write(list, &out, &err) == 0);
+	/* What the client may ask for is not required of the model. */
+	CHECK(strstr(buf_str(&out), "\"required\":[\"f2\"") == NULL);
+	CHECK(has(buf_str(&out), "\"output\":\"json\""));
+	CHECK(has(buf_str(&out), "\"f\":\"{\\\"type\\\":\\\"number\\\",\\\"default\\\":0.5}\""));
+	CHECK(has(buf_str(&out), "\"required\":[\"p\"]"));
+	CHECK(has(buf_str(&out), "\\\"enum\\\":[\\\"a\\\",\\\"b\\\"]"));
+	CHECK(has(buf_str(&out), "\\\"maximum\\\":3"));
+	CHECK(has(buf_str(&out), "{\"fields\":{},\"name\":\"r\",\"required\":[],\"roots\":\"f2\"}"));
+}
+
 int main(void)
 {
 	char tools[64];
@@ -617,6 +701,8 @@ int main(void)
 	test_workspaces();
 	test_digests();
 	test_rules();
+	test_taint();
+	test_client();
 	sbx_error_clear(&err);
 	CHECK(io_remove_tree(AT_FDCWD, dir, &err) == 0);
 	return unit_done();

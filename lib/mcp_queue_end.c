@@ -1,0 +1,151 @@
+/* How requests end: with what their door said, without it, or not at all. */
+#include <string.h>
+
+#include "io.h"
+#include "mcp_queue_impl.h"
+#include "mcp_result.h"
+#include "mcp_tools.h"
+
+int mcp_queue_settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+{
+	struct rpc_batch *batch = take_ptr(&r->batch);
+
+	r->stage = UNWANTED;
+	r->token[0] = '\0';
+	return rpc_batch_leave(q->writer, batch, err);
+}
+
+int mcp_queue_answer(struct mcp_queue *q, struct mcp_request *r, int wrote, struct buf *text,
+		     const struct sbx_error *why, struct sbx_error *err)
+{
+	if (wrote < 0) {
+		buf_reset(text);
+		if (rpc_write_error(text, r->id, RPC_INTERNAL_ERROR, why->message, jv_invalid(), err) < 0)
+			return -1;
+	}
+	return rpc_deliver(q->writer, r->batch, text, err) < 0 ? -1 : mcp_queue_settle(q, r, err);
+}
+
+void mcp_queue_too_many(struct sbx_error *why)
+{
+	sbx_fail(why, SBX_UNAVAILABLE, "too_many_calls", "too many other calls are in the way");
+	sbx_hint(why, "wait for them, then make it again");
+}
+
+static int answer_lists(struct mcp_queue *q, const struct mcp_reply *reply, int64_t now, struct sbx_error *err)
+{
+	mcp_queue_learn(q, reply, now);
+	for (size_t i = 0; i < q->count; i++) {
+		struct mcp_request *r = q->requests[i];
+		auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
+		struct sbx_error why = SBX_ERROR_INIT;
+		if (r->wants != WANTS_LIST || r->stage == UNWANTED)
+			continue;
+		if (r->id[0] == '\0') {
+			r->stage = UNWANTED; /* our own */
+			continue;
+		}
+		int wrote = mcp_list_result(r->version, r->id, reply, &text, &why);
+		if (mcp_queue_answer(q, r, wrote, &text, &why, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int answer_call(struct mcp_queue *q, struct mcp_request *r, const struct mcp_reply *reply, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (r->stage == UNWANTED)
+		return 0;
+	int wrote = r->wants == WANTS_RESULT ? mcp_kept_result(r->version, r->id, reply, &text, &why)
+					     : mcp_call_result(r->version, r->id, reply, &text, &why);
+	return mcp_queue_answer(q, r, wrote, &text, &why, err);
+}
+
+static struct mcp_reply reply_of(const struct mcp_request *r, const char *fence)
+{
+	return (struct mcp_reply){
+		.tool = r->tool,
+		.text = r->door.overflow ? NULL : buf_str(&r->door.answer),
+		.len = r->door.answer.len,
+		.status = r->door.status,
+		.last_line = r->door.last_line,
+		.fence = fence,
+	};
+}
+
+static int has_whole_list(const struct mcp_request *r)
+{
+	static const char head[] = "{\"tools\":";
+	const struct buf *text = &r->door.answer;
+
+	return r->wants == WANTS_LIST && r->stage == RUNNING && !r->door.overflow && text->len > sizeof head &&
+	       text->data[text->len - 1] == '\n' && memcmp(text->data, head, sizeof head - 1) == 0;
+}
+
+int mcp_queue_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
+{
+	if (!has_whole_list(r))
+		return 0;
+	const struct mcp_reply reply = reply_of(r, "");
+	int failed = answer_lists(q, &reply, now, err);
+
+	r->stage = UNWANTED;
+	return failed;
+}
+
+int mcp_queue_finish(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
+{
+	char fence[17];
+
+	io_random_hex(fence, 8);
+	const struct mcp_reply reply = reply_of(r, fence);
+	int failed = r->wants == WANTS_LIST ? answer_lists(q, &reply, now, err) : answer_call(q, r, &reply, err);
+	mcp_door_clear(&r->door);
+	r->stage = UNWANTED;
+	return failed;
+}
+
+int mcp_queue_give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, int64_t now,
+		      struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
+
+	if (r->wants == WANTS_LIST) {
+		const struct mcp_reply reply = {
+			.text = "", .status = (int)why->class, .last_line = why->message, .fence = ""};
+		return answer_lists(q, &reply, now, err);
+	}
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	int wrote = mcp_call_refused(r->version, r->id, r->tool, why, &text, &ignored);
+	return mcp_queue_answer(q, r, wrote, &text, &ignored, err);
+}
+
+int mcp_queue_overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (r->wants != WANTS_CALL) {
+		mcp_door_kill(&r->door);
+		if (r->stage == UNWANTED)
+			return 0;
+		sbx_fail(&why, SBX_UNAVAILABLE, "timeout", "it did not answer in time");
+		return mcp_queue_give_up(q, r, &why, now, err);
+	}
+	if (r->stage == ASKING) {
+		if (mcp_queue_withdraw(q, r, err) < 0)
+			return -1;
+		sbx_fail(&why, SBX_UNAVAILABLE, "question_open", "nobody answered the question that the tool asks first");
+		sbx_hint(&why, "ask the person what is missing, and give it as parameters of the call");
+		return mcp_queue_give_up(q, r, &why, now, err);
+	}
+	if (r->stage == QUEUED) {
+		mcp_queue_too_many(&why);
+		return mcp_queue_give_up(q, r, &why, now, err);
+	}
+	int wrote = mcp_call_running(r->version, r->id, r->tool, r->door.call_id, r->door.last_line, &text, &why);
+	return mcp_queue_answer(q, r, wrote, &text, &why, err);
+}
