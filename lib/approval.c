@@ -12,9 +12,6 @@
 
 /* "sbxA" */
 static const int32_t application_id = 0x73627841;
-/* Two processes of one machine may differ by rounding and by a clock that is slewed; more is a clock that was set back.
- */
-static const int64_t clock_slack_s = 60;
 enum { PREFIX_MIN = 6 };
 
 /* One open row for each subject, one consumption for each round of an approval, one approval for each call: structure,
@@ -32,7 +29,7 @@ static const char schema_sql[] =
 	" text BLOB NOT NULL, text_sha256 TEXT NOT NULL,"
 	" threshold INTEGER NOT NULL, user_verification INTEGER NOT NULL,"
 	" signed INTEGER NOT NULL DEFAULT 0," /* people */
-	" why TEXT NOT NULL, lost TEXT NOT NULL,"
+	" why TEXT NOT NULL, lost TEXT NOT NULL, mac TEXT NOT NULL,"
 	" call TEXT, claimed INTEGER, round INTEGER NOT NULL DEFAULT 0,"
 	" denied_by TEXT, denied INTEGER, reason TEXT, resolved_by TEXT,"
 	" CHECK (state NOT IN ('approved','claimed') OR (threshold > 0 AND signed >= threshold))"
@@ -60,7 +57,7 @@ static const char schema_sql[] =
 #define COLUMNS                                                                                    \
 	"id, number, state, subject, asked_by, principal, tool, tier, client, nonce, head, "       \
 	"created, expires, boot, booted, text, text_sha256, threshold, user_verification, why, "   \
-	"lost, call, round, denied_by, reason, resolved_by"
+	"lost, call, round, denied_by, reason, resolved_by, mac"
 
 static const char *const status_names[] = {"waiting", "approved", "claimed", "denied", "expired"};
 
@@ -81,7 +78,7 @@ int approvals_open(struct approvals *approvals, const struct state *state, const
 		   const struct config *config, int in_account, struct sbx_error *err)
 {
 	const struct store_schema schema = {
-		.application_id = application_id, .version = 2, .sql = schema_sql};
+		.application_id = application_id, .version = 3, .sql = schema_sql};
 
 	*approvals = (struct approvals){
 		.state = state,
@@ -131,7 +128,8 @@ static int copy_bytes(const struct store_row *from, int column, char **out, size
 	return 0;
 }
 
-static int copy_row(const struct store_row *from, struct approval *to, struct sbx_error *err)
+static int copy_row(const struct approvals *approvals, const struct store_row *from, struct approval *to,
+		    struct sbx_error *err)
 {
 	approval_clear(to);
 	COPY_TEXT(to->id, 0);
@@ -160,6 +158,7 @@ static int copy_row(const struct store_row *from, struct approval *to, struct sb
 	COPY_TEXT(to->denied_by, 23);
 	COPY_TEXT(to->reason, 24);
 	COPY_TEXT(to->resolved_by, 25);
+	to->is_edited = !approval_is_genuine(approvals, to, store_row_text(from, 26));
 	return copy_bytes(from, 15, &to->text, &to->text_len, err);
 }
 
@@ -181,7 +180,7 @@ static int take_signature(const struct store_row *from, void *context, struct sb
 static int copy_whole(struct approvals *approvals, const struct store_row *from,
 		      struct approval *to, struct sbx_error *err)
 {
-	if (copy_row(from, to, err) < 0)
+	if (copy_row(approvals, from, to, err) < 0)
 		return -1;
 	const struct store_value values[] = {store_text(to->id)};
 	return store_query(approvals->store,
@@ -248,18 +247,36 @@ int approval_has_ended(const struct approval *row)
 	return approval_clock_read(&now, &ignored) < 0 || has_ended_at(row, &now);
 }
 
+int approval_check_time(const struct approval *row, struct sbx_error *err)
+{
+	struct approval_clock now;
+
+	if (approval_clock_read(&now, err) < 0)
+		return -1;
+	if (has_ended_at(row, &now))
+		return approval_fail_ended(err);
+	if (row->created <= now.wall + APPROVAL_CLOCK_SLACK_S)
+		return 0;
+	sbx_fail(err, SBX_DENIED, "approval_not_yet",
+		 "the clock is behind the time at which this approval was asked for");
+	return sbx_hint(err, "set the clock right");
+}
+
+int approval_fail_clock(struct sbx_error *err)
+{
+	sbx_fail(err, SBX_OS, "clock_went_back", "the clock is behind a time at which an approval was handled before");
+	return sbx_hint(err, "set the clock right; approvals rest until it is");
+}
+
 static int move_clock(struct approvals *approvals, int64_t now, struct sbx_error *err)
 {
-	const struct store_value values[] = {store_number(now), store_number(now + clock_slack_s)};
+	const struct store_value values[] = {store_number(now), store_number(now + APPROVAL_CLOCK_SLACK_S)};
 	int64_t changed = 0;
 
 	if (store_run(approvals->store, "UPDATE clock SET seen = max(seen, ?1) WHERE one = 1 AND seen <= ?2", values, 2,
 		      &changed, err) < 0)
 		return -1;
-	if (changed == 1)
-		return 0;
-	sbx_fail(err, SBX_OS, "clock_went_back", "the clock is behind a time at which an approval was handled before");
-	return sbx_hint(err, "set the clock right; approvals rest until it is");
+	return changed == 1 ? 0 : approval_fail_clock(err);
 }
 
 /* How many rows were closed, or -1. */
@@ -278,9 +295,9 @@ static int close_ended(struct approvals *approvals, const struct approval_clock 
 			return found < 0 ? -1 : closed;
 		auto_jv details = json_set_str(jv_object(), "approval", row.id);
 		const struct store_value values[] = {store_text(row.id)};
-		if (audit_append(approvals->state, AUDIT_OUTCOME, "approval.expired", row.asked_by, details, err) < 0 ||
-		    store_run(approvals->store, "UPDATE approval SET state = 'expired' WHERE id = ?1", values, 1, NULL,
-			      err) < 0)
+		if (store_run(approvals->store, "UPDATE approval SET state = 'expired' WHERE id = ?1", values, 1, NULL,
+			      err) < 0 ||
+		    audit_append(approvals->state, AUDIT_OUTCOME, "approval.expired", row.asked_by, details, err) < 0)
 			return -1;
 	}
 }

@@ -1,7 +1,7 @@
 /* Approvals: one row in state/approvals.db for each request. A call finds the one open row of its subject or asks for
  * one; a person's signature over the row's text approves it; exactly one call claims it. The database is an index: the
- * signature, and the text rebuilt from the call at hand, decide. Every change is an event on disk first, then one
- * transaction. */
+ * signature, the text rebuilt from the call at hand, and the record from the head in that text on decide. Every change
+ * is made in one transaction, whose event is on disk before it is committed. */
 #ifndef SBX_APPROVAL_H
 #define SBX_APPROVAL_H
 
@@ -79,6 +79,7 @@ struct approval {
 	size_t signature_count;
 	struct approval_people people; /* filled by _check, _accept and _count alone */
 	int64_t told_of; /* by _meet: how many wait, when people are to be told of it; else 0 */
+	int is_edited;	 /* 1: somebody changed the row; nothing of it counts */
 	char call[STATE_ID_SIZE]; /* that claimed it last; "" before */
 	int64_t round;		  /* how often it was given back */
 	char denied_by[65];
@@ -121,21 +122,26 @@ int approval_each(struct approvals *approvals,
  * of the requester's only as `same_account` says. Signatures that do not count are passed over;
  * where too few are left: the error of the first of them ("touch_required", "same_account",
  * "signer_nobody" (77), those of sshsig_verify), else "approval_incomplete" (77). Others:
- * "approval_mismatch", "approval_expired" (77). ROW->people are those who count. */
+ * "approval_mismatch", "approval_edited", "approval_expired", "approval_not_yet" (77). ROW->people are those who count.
+ */
 int approval_check(struct approvals *approvals, struct approval *row, const struct review *review,
 		   struct sbx_error *err);
 
 /* Fill ROW->people: while it is open, with those whose signatures count now; later, with all. */
 void approval_count(const struct approvals *approvals, struct approval *row);
 
-/* Claim the checked ROW for CALL: event (approval.released first for a row that is claimed), then one transaction. Only
- * 0 means that it is ours. "approval_in_use" (69: another call was first), "approval_expired", "approval_denied",
- * "approval_spent" (77). */
+/* Claim the checked ROW for CALL: one transaction with its event (approval.released first for a row that is claimed),
+ * once the record says too that nobody has used it. Only 0 means that it is ours; when the database refuses at the very
+ * end the event is taken back (approval.released), and nothing is spent. "approval_in_use" (69: another call was first),
+ * "approval_expired", "approval_denied", "approval_spent" (77: the database has its consumption), "approval_replayed"
+ * (77: the record has a claim that the database does not know; it is told, so that the next one asks anew),
+ * "approval_head_missing" (77: the record is not the one that was signed for), "approval_unrecorded" (77),
+ * "clock_went_back" (71), "audit_unsafe" (78). */
 int approval_claim(struct approvals *approvals, struct approval *row, const char *call, struct sbx_error *err);
 
 /* A person's SIGNATURE for a waiting ROW. It alone is trusted, not who hands it in. ROW waits on
  * (event approval.signed) until enough people have signed; then it is approved (approval.granted).
- * "approval_not_waiting", "already_signed" (the person has, with this key or another one),
+ * "approval_not_waiting", "approval_edited", "approval_not_yet", "already_signed" (the person has, with this key or another one),
  * "signature_counter" (a security key's counter stands still: remembered for each key) (77), and as
  * approval_check. */
 int approval_accept(struct approvals *approvals, struct approval *row, const char *signature, size_t len,

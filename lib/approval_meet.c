@@ -26,19 +26,40 @@ int approval_fail_in_use(struct sbx_error *err)
 	return sbx_hint(err, "wait until that call has ended; the same call again then opens a new request");
 }
 
+static int open_call(struct approvals *approvals, const char *call)
+{
+	struct sbx_error gone = SBX_ERROR_INIT;
+
+	return state_is_id(call) ? state_run_open(approvals->state, call, &gone) : -1;
+}
+
+static int is_at_work(int run_fd)
+{
+	static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"};
+	int64_t modified;
+
+	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
+		if (state_stage_look(run_fd, stages[i], &modified) == STAGE_LOCKED)
+			return 1;
+	return 0;
+}
+
+int approval_call_works(struct approvals *approvals, const char *call)
+{
+	auto_fd run_fd = open_call(approvals, call);
+
+	return run_fd >= 0 && is_at_work(run_fd);
+}
+
 /* Its locks are looked at first: a proof counts only when nobody is left who could still act. */
 enum claimer approval_claimer(struct approvals *approvals, const struct approval *row)
 {
-	static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"};
-	struct sbx_error gone = SBX_ERROR_INIT;
-	int64_t modified;
-	auto_fd run_fd = state_is_id(row->call) ? state_run_open(approvals->state, row->call, &gone) : -1;
+	auto_fd run_fd = open_call(approvals, row->call);
 
 	if (run_fd < 0)
 		return CLAIMER_PROVED_NOTHING;
-	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
-		if (state_stage_look(run_fd, stages[i], &modified) == STAGE_LOCKED)
-			return CLAIMER_WORKS;
+	if (is_at_work(run_fd))
+		return CLAIMER_WORKS;
 	return refused_verify(approvals->state, approvals->key, run_fd, row->call, row->id) == 1
 		       ? CLAIMER_STARTED_NOTHING
 		       : CLAIMER_PROVED_NOTHING;
@@ -142,6 +163,10 @@ static int fill_request(struct approvals *approvals, const struct review *review
 
 static int insert_request(struct approvals *approvals, const struct approval *row, struct sbx_error *err)
 {
+	char mac[65];
+
+	if (approval_mac(approvals, row, mac, err) < 0)
+		return -1;
 	const struct store_value values[] = {
 		store_number(row->number),
 		store_text(row->id),
@@ -163,13 +188,14 @@ static int insert_request(struct approvals *approvals, const struct approval *ro
 		store_number(row->terms.user == SSHSIG_USER_VERIFIED),
 		store_text(row->why),
 		store_text(row->lost),
+		store_text(mac),
 	};
 
 	return store_run(approvals->store,
 			 "INSERT INTO approval (state, number, id, subject, asked_by, principal, tool,"
 			 " tier, client, nonce, head, created, expires, boot, booted, text, text_sha256,"
-			 " threshold, user_verification, why, lost) VALUES ('waiting', ?1, ?2, ?3, ?4,"
-			 " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)",
+			 " threshold, user_verification, why, lost, mac) VALUES ('waiting', ?1, ?2, ?3, ?4,"
+			 " ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
 			 values, ARRAY_LEN(values), NULL, err);
 }
 
@@ -188,11 +214,9 @@ static int ask(struct approvals *approvals, const struct review *review, const c
 	jv event = json_set_str(jv_object(), "approval", row->id);
 	event = json_set_str(json_set_str(event, "subject_sha256", subject), "text_sha256", row->text_sha256);
 	auto_jv details = event;
-	if (audit_append(approvals->state, AUDIT_INTENT, "approval.requested", row->asked_by, details, err) < 0)
+	if (insert_request(approvals, row, err) < 0 || approval_tell(approvals, row, now->wall, err) < 0)
 		return -1;
-	return insert_request(approvals, row, err) < 0
-		       ? -1
-		       : approval_tell(approvals, row, now->wall, err);
+	return audit_append(approvals->state, AUDIT_INTENT, "approval.requested", row->asked_by, details, err);
 }
 
 int approval_meet(struct approvals *approvals, const struct review *review, const char *subject, struct approval *row,

@@ -99,10 +99,9 @@ static int resolve_row(struct approvals *approvals, const struct approval *row, 
 {
 	auto_jv details = json_set_str(json_set_str(jv_object(), "approval", row->id), "by", by);
 
-	return audit_append(approvals->state, AUDIT_INTENT, "approval.resolved", row->call, details,
-			    err) < 0
+	return write_resolved(approvals, row, by, err) < 0
 		       ? -1
-		       : write_resolved(approvals, row, by, err);
+		       : audit_append(approvals->state, AUDIT_INTENT, "approval.resolved", row->call, details, err);
 }
 
 int approval_resolve(struct approvals *approvals, struct approval *row, const char *by,

@@ -166,8 +166,10 @@ int approval_check(struct approvals *approvals, struct approval *row, const stru
 
 	const char *principal = call_principal(review->call);
 
-	if (approval_has_ended(row))
-		return approval_fail_ended(err);
+	if (approval_check_time(row, err) < 0)
+		return -1;
+	if (row->is_edited)
+		return approval_fail_edited(row, err);
 	/* Whose accounts are the requester's is asked of the row; the text has the call's. */
 	if (principal == NULL || strcmp(principal, row->principal) != 0)
 		return approval_fail_mismatch(row, err);

@@ -18,6 +18,17 @@ int approval_clock_read(struct approval_clock *clock, struct sbx_error *err);
  * on errors. What is over is closed before, in a transaction of its own. */
 int approval_begin(struct approvals *approvals, struct approval_clock *clock, struct sbx_error *err);
 
+/* Two processes of one machine may differ by rounding and by a clock that is slewed; more is a clock that was set back.
+ */
+#define APPROVAL_CLOCK_SLACK_S 60
+
+/* The MAC of the columns that stand neither in the text nor in the record; whether MAC is that of ROW. */
+int approval_mac(const struct approvals *approvals, const struct approval *row, char hex[65], struct sbx_error *err);
+int approval_is_genuine(const struct approvals *approvals, const struct approval *row, const char *mac);
+
+/* 0 when now is within the time of ROW, which is signed; else "approval_not_yet" or "approval_expired" (77). */
+int approval_check_time(const struct approval *row, struct sbx_error *err);
+
 /* The text that REVIEW gives with the terms of ROW, appended to TEXT. */
 int approval_text(const struct review *review, const struct approval *row, struct buf *text, struct sbx_error *err);
 
@@ -56,6 +67,19 @@ jv approval_names(const struct approval *row, enum approval_names names);
  * one. */
 enum claimer { CLAIMER_WORKS, CLAIMER_PROVED_NOTHING, CLAIMER_STARTED_NOTHING };
 enum claimer approval_claimer(struct approvals *approvals, const struct approval *row);
+/* 1 when a process of CALL lives. */
+int approval_call_works(struct approvals *approvals, const char *call);
+
+/* Whether the record, searched from the head in the text of ROW, lets it be claimed at NOW; inside a transaction, which
+ * keeps every other claim out. *IS_HELD is 1 when the call that ROW names holds it by the record too. Errors:
+ * "approval_replayed": another call holds it; "approval_head_missing"; "approval_unrecorded": request, decision or a
+ * kept signature are not in it; "approval_denied", "approval_expired" (77); "clock_went_back" (71); "audit_unsafe"
+ * (78): the chain from the head on is broken; "approval_in_use" (69), and what audit_since says. */
+int approval_check_record(struct approvals *approvals, const struct approval *row, int64_t now, int *is_held,
+			  struct sbx_error *err);
+/* Write into the database what the record says of a ROW that was used without it: claimed, by that call (event
+ * approval.corrected). Nothing to do: 0. */
+int approval_correct(struct approvals *approvals, const struct approval *row, struct sbx_error *err);
 
 /* What the call that claimed ROW, and of which no process lives, came to; -1. NOT_BEGUN: sbx-run
  * has never had it. */
@@ -66,7 +90,11 @@ int approval_outcome(struct approvals *approvals, const struct approval *row, en
 int approval_may_repeat(struct approvals *approvals, const struct approval *row,
 			struct sbx_error *err);
 
-/* "approval_mismatch", "approval_expired" (77) and "approval_in_use" (69). */
+/* "approval_mismatch", "approval_edited", "approval_denied", "approval_expired" (77), "approval_in_use" (69) and
+ * "clock_went_back" (71). */
+int approval_fail_edited(const struct approval *row, struct sbx_error *err);
+int approval_fail_denied(const struct approval *row, struct sbx_error *err);
+int approval_fail_clock(struct sbx_error *err);
 int approval_fail_mismatch(const struct approval *row, struct sbx_error *err);
 int approval_fail_ended(struct sbx_error *err);
 int approval_fail_in_use(struct sbx_error *err);

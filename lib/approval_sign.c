@@ -113,7 +113,6 @@ static int keep_signature(struct approvals *approvals, const struct approval *ro
 					     store_number(people), store_number(now)};
 
 	if (move_counter(approvals, &offer->sig, err) < 0 ||
-	    record_signature(approvals, row, offer, is_last, err) < 0 ||
 	    drop_dead(approvals, row, offer, err) < 0 ||
 	    store_run(approvals->store,
 		      "INSERT INTO signature (approval, signer, key_sha256, armor, at)"
@@ -124,7 +123,7 @@ static int keep_signature(struct approvals *approvals, const struct approval *ro
 		      " WHERE id = ?1 AND state = 'waiting' AND expires > ?4",
 		      values, ARRAY_LEN(values), &changed, err) < 0)
 		return -1;
-	return changed == 1 ? 0 : approval_fail_ended(err);
+	return changed == 1 ? record_signature(approvals, row, offer, is_last, err) : approval_fail_ended(err);
 }
 
 /* 1: taken; 0: the row has moved meanwhile. */
@@ -137,7 +136,10 @@ static int offer_once(struct approvals *approvals, struct approval *row, struct 
 	sshsig_clear(&offer->sig);
 	if (row->status != APPROVAL_WAITING || approval_has_ended(row))
 		return not_waiting(approvals, row, err);
-	if (approval_verify(approvals, row, &row->terms, offer->armor, offer->len, &offer->sig,
+	if (row->is_edited)
+		return approval_fail_edited(row, err);
+	if (approval_check_time(row, err) < 0 ||
+	    approval_verify(approvals, row, &row->terms, offer->armor, offer->len, &offer->sig,
 			    offer->person, err) < 0)
 		return -1;
 	approval_count_under(approvals, row, &row->terms, offer->counts, &ignored);

@@ -28,9 +28,18 @@ struct audit_verdict {
 };
 int audit_verify(const struct state *state, struct audit_verdict *verdict, struct sbx_error *err);
 
-/* Call EACH with every event, oldest first (of call ID, unless NULL); it returns 0 to go on, 1 to stop, -1 with an
- * error. */
-int audit_each(const struct state *state, const char *id, int (*each)(jv event, void *context, struct sbx_error *err),
-	       void *context, struct sbx_error *err);
+/* What an event is given to: 0 to go on, 1 to stop, -1 with an error. */
+typedef int audit_each_fn(jv event, void *context, struct sbx_error *err);
+
+/* Call EACH with every event, oldest first (of call ID, unless NULL). */
+int audit_each(const struct state *state, const char *id, audit_each_fn *each, void *context, struct sbx_error *err);
+
+/* Call EACH, which must not stop, with every event that was written behind the line whose SHA-256 is HEAD, and in whose
+ * line WORD stands (NULL: with every one); on the way the chain from there on is checked to its end. The line is looked
+ * for from the end, so this takes the time of what was written since. *LATEST is the newest time in it, in seconds (0:
+ * nothing was). "audit_head_missing" (1): no line has that digest, so the record was cut, replaced, or is an older one;
+ * "audit_broken" (1). */
+int audit_since(const struct state *state, const char *head, const char *word, audit_each_fn *each, void *context,
+		int64_t *latest, struct sbx_error *err);
 
 #endif

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "clock.h"
 #include "io.h"
 #include "json_lex.h"
 #include "json_out.h"
@@ -64,6 +63,8 @@ static int take_member(const char *name, enum json_token token, const char *text
 		memcpy(line->event, text, len + 1);
 		return 0;
 	}
+	if (strcmp(name, "time") == 0 && token == JSON_STRING && len < sizeof line->time)
+		memcpy(line->time, text, len + 1);
 	if (strcmp(name, "torn_bytes") == 0 && token == JSON_NUMBER)
 		return read_number(text, &line->torn_bytes);
 	if (strcmp(name, "torn_sha256") == 0 && token == JSON_STRING)
@@ -75,7 +76,7 @@ static int take_member(const char *name, enum json_token token, const char *text
 static int read_member(struct json_lex *lex, const char *key, size_t key_len, struct audit_line *line, unsigned *have,
 		       struct sbx_error *err)
 {
-	static const char *const wanted[] = {"seq", "prev", "event", "torn_bytes", "torn_sha256"};
+	static const char *const wanted[] = {"seq", "prev", "time", "event", "torn_bytes", "torn_sha256"};
 	enum json_token token;
 	const char *text;
 	size_t len;

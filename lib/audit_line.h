@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "clock.h"
 #include "digest.h"
 #include "json.h"
 
@@ -17,6 +18,7 @@
 struct audit_line {
 	int64_t seq; /* from 1 */
 	char prev[DIGEST_HEX_SIZE];
+	char time[CLOCK_RFC3339_SIZE]; /* as it stands there; "" when it is longer */
 	char event[64];
 	int64_t torn_bytes;		   /* of an AUDIT_TORN_EVENT; else -1 */
 	char torn_sha256[DIGEST_HEX_SIZE]; /* of one; else "" */

@@ -211,12 +211,30 @@ touch_key() {
 	assert_contains "$output" "move it away"
 }
 
+# genuine ID: an edited row gets the MAC that goes with it, as only sbx-approve would write it.
+genuine() {
+	local key
+	key=$(xxd -p -c 64 "$T/var/seal.key")
+	sqlite3 "$T/var/approvals.db" "WITH text (i, v) AS (SELECT 1, 'sbx-approval/1' UNION SELECT 2, '$(cat "$T/var/installation")' UNION
+		SELECT 3, id FROM approval WHERE id = '$1' UNION SELECT 4, asked_by FROM approval WHERE id = '$1' UNION
+		SELECT 5, tool FROM approval WHERE id = '$1' UNION SELECT 6, tier FROM approval WHERE id = '$1' UNION
+		SELECT 7, boot FROM approval WHERE id = '$1' UNION SELECT 8, why FROM approval WHERE id = '$1' UNION
+		SELECT 9, lost FROM approval WHERE id = '$1' ORDER BY 1)
+		SELECT group_concat(printf('%08x', length(CAST(v AS BLOB))) || hex(v), '') FROM text;
+		SELECT printf('%016x%016x%016x', booted, threshold, user_verification) FROM approval WHERE id = '$1'" |
+		xxd -r -p | openssl dgst -sha256 -mac HMAC -macopt "hexkey:$key" -r >"$T/mac"
+	sqlite3 "$T/var/approvals.db" "UPDATE approval SET mac = '$(cut -d' ' -f1 "$T/mac")' WHERE id = '$1'"
+}
+
 @test "what is lost is typed by its address, then the code of the text" {
 	ask note=lost
 	local id code
 	id=$(ask_id)
 	code=$(printf '%s' "$output" | jq -r '.approval.text_sha256' | xxd -r -p | base32 | cut -c1-8)
 	sqlite3 "$T/var/approvals.db" "UPDATE approval SET lost = 'terraform_data.db[\\\"a b\\\"]'"
+	run_sbx 77 sbx-approve sign "$id" --key "$T/alice" </dev/null
+	assert_contains "$stderr" approval_edited
+	genuine "$id"
 	typed() { # LINES...
 		run bash -c "printf '%s\n' \"\$@\" | timeout 20 script -qec 'stty rows 300 cols 200; sbx-approve sign $id --key $T/alice' /dev/null 3>&-" typed "$@"
 	}

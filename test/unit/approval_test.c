@@ -1,6 +1,7 @@
 /* approval: one open row for a subject, signed by a key that counts, claimed once. Real SQLite, real ssh-keygen, real
  * processes. */
 #include "approval.h"
+#include "approval_row.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -87,6 +88,19 @@ static void sql(const char *text)
 		printf("# %s\n", message);
 	sqlite3_free(message);
 	sqlite3_close(db);
+}
+
+/* As whoever has the key of the seals could edit a row: what a deeper check is for. */
+static void genuine(struct approvals *approvals, struct approval *row)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	char mac[65], text[200];
+
+	CHECK(approval_reload(approvals, row, &err) == 0 && row->is_edited);
+	CHECK(approval_mac(approvals, row, mac, &err) == 0);
+	snprintf(text, sizeof text, "UPDATE approval SET mac = '%s' WHERE id = '%s'", mac, row->id);
+	sql(text);
+	CHECK(approval_reload(approvals, row, &err) == 0 && !row->is_edited);
 }
 
 /* A principal has five at once: what the tests before left is closed. */
@@ -280,14 +294,25 @@ static void test_edits(void)
 		 "= 'approved'",
 		 "approval_mismatch"},
 		{"UPDATE approval SET text_sha256 = subject WHERE state = 'approved'", "approval_mismatch"},
-		{"UPDATE approval SET expires = expires + 1000, created = created + 1000 WHERE state = 'approved'",
+		{"UPDATE approval SET expires = expires + 30, created = created + 30 WHERE state = 'approved'",
 		 "approval_mismatch"},
+		{"UPDATE approval SET expires = expires + 1000, created = created + 1000 WHERE state = 'approved'",
+		 "approval_not_yet"},
 		{"UPDATE approval SET expires = expires + 1 WHERE state = 'approved'", "approval_expired"},
 		{"UPDATE approval SET nonce = id WHERE state = 'approved'", "approval_mismatch"},
 		{"UPDATE approval SET number = number + 500 WHERE state = 'approved'", "approval_mismatch"},
 		{"UPDATE approval SET head = text_sha256 WHERE state = 'approved'", "approval_mismatch"},
 		{"UPDATE approval SET client = 'me' WHERE state = 'approved'", "approval_mismatch"},
 		{"UPDATE approval SET principal = 'me' WHERE state = 'approved'", "approval_mismatch"},
+		{"UPDATE approval SET lost = 'x' WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET why = 'harmless' WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET tier = 'low' WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET tool = 'low' WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET boot = 'x' WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET booted = booted + 1 WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET user_verification = 1 WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET asked_by = id WHERE state = 'approved'", "approval_edited"},
+		{"UPDATE approval SET mac = upper(mac) WHERE state = 'approved'", "approval_edited"},
 		{"UPDATE signature SET armor = x'00' WHERE approval = " APPROVED, "signature_malformed"},
 		{"UPDATE signature SET signer = 'bob' WHERE approval = " APPROVED, "approval_mismatch"},
 		{"UPDATE signature SET key_sha256 = '' WHERE approval = " APPROVED, "approval_mismatch"},
@@ -385,7 +410,8 @@ static void test_time(void)
 	/* After a reboot only the wall clock counts. */
 	approved(&approvals, "reboot", &other, &row);
 	sql("UPDATE approval SET booted = booted - 1801, boot = 'another' WHERE state = 'approved'");
-	CHECK(approval_reload(&approvals, &row, &err) == 0 && !approval_has_ended(&row));
+	genuine(&approvals, &row);
+	CHECK(!approval_has_ended(&row));
 	CHECK_STR(check(&approvals, &other, &row), "");
 
 	sql("UPDATE clock SET seen = CAST(strftime('%s') AS INTEGER) + 120");
@@ -503,6 +529,8 @@ static void test_threshold(void)
 	ask_two(&approvals, "cheaper", &cheap, &few);
 	sql("UPDATE approval SET threshold = 1 WHERE state = 'waiting'");
 	CHECK(approval_reload(&approvals, &few, &err) == 0);
+	CHECK_STR(accept_by(&approvals, "alice", &few), "approval_edited");
+	genuine(&approvals, &few);
 	CHECK_STR(accept_by(&approvals, "alice", &few), "");
 	CHECK(few.status == APPROVAL_APPROVED);
 	CHECK_STR(check(&approvals, &cheap, &few), "approval_incomplete");
@@ -725,6 +753,16 @@ static void test_key_rules(void)
 		}
 }
 
+/* A child's memory of a secret is wiped: it reads its own. */
+static void open_in_child(struct approvals *approvals)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	secret_clear(&key);
+	CHECK(state_seal_key(&state, &key, &err) == 0);
+	open_as(approvals, SAME_ACCOUNT_FILE, 0);
+}
+
 /* Eight processes that all checked the same row: one claims it. */
 static void test_race(void)
 {
@@ -745,7 +783,7 @@ static void test_race(void)
 		struct sbx_error err = SBX_ERROR_INIT;
 		struct approvals mine = {0};
 		io_random_hex(call, 16);
-		open_as(&mine, SAME_ACCOUNT_FILE, 0);
+		open_in_child(&mine);
 		if (write(ready[1], "", 1) != 1 || read(go[0], &byte, 1) != 1)
 			_exit(9);
 		int got = approval_claim(&mine, &row, call, &err);
@@ -777,7 +815,7 @@ static void test_ask_race(void)
 			continue;
 		struct approvals mine = {0};
 		struct approval row = {0};
-		open_as(&mine, SAME_ACCOUNT_FILE, 0);
+		open_in_child(&mine);
 		meet(&mine, &review, &row);
 		_exit(write(out[1], row.id, sizeof row.id) != (ssize_t)sizeof row.id);
 	}

@@ -132,6 +132,18 @@ static int count(const struct state *state, const char *id)
 	return audit_each(state, id, count_event, &n, &err) < 0 ? -1 : n;
 }
 
+/* How many events stand behind HEAD; -1 with the code in SINCE_CODE. */
+static char since_code[40];
+static int64_t latest;
+static int since(const struct state *state, const char *head, const char *word)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	int n = 0, result = audit_since(state, head, word, count_event, &n, &latest, &err);
+
+	snprintf(since_code, sizeof since_code, "%s", err.code);
+	return result < 0 ? -1 : n;
+}
+
 static void test_chain(void)
 {
 	auto_state state = fresh();
@@ -203,6 +215,127 @@ static void test_refused_details(void)
 	CHECK_STR(verify(&state, &verdict), "");
 	CHECK(verdict.records == 0);
 	CHECK(append(&state, "tool.request") == 0);
+}
+
+static void head_of(const struct state *state, char head[65])
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	CHECK(audit_head(state, head, NULL, &err) == 0);
+}
+
+static const char nothing[] = "0000000000000000000000000000000000000000000000000000000000000000";
+
+static void test_since(void)
+{
+	auto_state state = fresh();
+	struct sbx_error err = SBX_ERROR_INIT;
+	char first[65], last[65], other[65];
+	size_t len;
+
+	CHECK(since(&state, nothing, NULL) == -1);
+	CHECK_STR(since_code, "audit_head_missing");
+	CHECK(append(&state, "tool.request") == 0);
+	head_of(&state, first);
+	CHECK(since(&state, nothing, NULL) == 2 && since(&state, first, NULL) == 0 && latest == 0);
+	CHECK(append(&state, "guardrail.decision") == 0);
+	auto_jv details = json_set_str(jv_object(), "approval", CALL_B);
+	CHECK(audit_append(&state, AUDIT_INTENT, "approval.claimed", CALL_A, details, &err) == 0);
+	CHECK(append(&state, "tool.result") == 0);
+	head_of(&state, last);
+	CHECK(since(&state, first, NULL) == 3 && latest - clock_seconds() <= 1 && clock_seconds() - latest <= 5);
+	CHECK(since(&state, first, CALL_B) == 1 && since(&state, last, NULL) == 0);
+	memset(other, '1', 64);
+	other[64] = '\0';
+	CHECK(since(&state, other, NULL) == -1);
+	CHECK_STR(since_code, "audit_head_missing");
+
+	/* The chain is checked from the head on, and from there alone. */
+	auto_free char *text = content(&state, &len);
+	auto_free char *edited = strdup(text);
+	char *claim = strstr(edited, "\"approval\":\"" CALL_B);
+	claim[strlen("\"approval\":\"")] ^= 1;
+	put(&state, edited, len);
+	CHECK(since(&state, first, CALL_B) == -1);
+	CHECK_STR(since_code, "audit_broken");
+	memcpy(edited, text, len);
+	claim = strstr(edited, "approval.claimed"); /* its line taken out */
+	while (claim[-1] != '\n')
+		claim--;
+	size_t line = strcspn(claim, "\n") + 1;
+	memmove(claim, claim + line, strlen(claim + line) + 1);
+	put(&state, edited, strlen(edited));
+	CHECK(since(&state, first, CALL_B) == -1);
+	CHECK_STR(since_code, "audit_broken");
+	memcpy(edited, text, len);
+	edited[strlen("{\"seq\":1,\"prev\":\"")] = '1';
+	put(&state, edited, len);
+	CHECK(since(&state, first, CALL_B) == 1);
+	CHECK(since(&state, nothing, NULL) == -1);
+	/* Cut behind the head: it is there, what came after it is not; cut before it: it is not there. */
+	size_t end = (size_t)(strstr(text, "guardrail.decision") - text);
+	while (text[end - 1] != '\n')
+		end--;
+	put(&state, text, end);
+	CHECK(since(&state, first, NULL) == 0);
+	put(&state, text, end - 1);
+	CHECK(since(&state, first, NULL) == -1);
+	CHECK_STR(since_code, "audit_head_missing");
+	put(&state, text, strcspn(text, "\n") + 1);
+	CHECK(since(&state, first, NULL) == -1);
+	CHECK_STR(since_code, "audit_head_missing");
+}
+
+/* A head is found wherever the blocks of the search end, among lines of every length. */
+static void test_since_far(void)
+{
+	enum { EVENTS = 130, LONGEST = 60000 };
+	auto_state state = fresh();
+	struct sbx_error err = SBX_ERROR_INIT;
+	static char filler[LONGEST + 1], heads[EVENTS][65];
+	int wrong = 0;
+
+	for (int i = 0; i < EVENTS; i++) {
+		memset(filler, 'x', sizeof filler - 1);
+		filler[(i * 7919) % LONGEST] = '\0';
+		auto_jv details = json_set_str(jv_object(), "text", filler);
+		wrong += audit_append(&state, AUDIT_INTENT, "tool.request", CALL_A, details, &err) < 0;
+		wrong += audit_head(&state, heads[i], NULL, &err) < 0;
+	}
+	CHECK(wrong == 0);
+	for (int i = 0; i < EVENTS; i++)
+		wrong += since(&state, heads[i], NULL) != EVENTS - 1 - i;
+	CHECK(wrong == 0);
+	/* A line that no record can be: the search ends, and finds nothing behind it. */
+	forget_note(&state);
+	auto_fd fd = openat(state.fd, "audit.jsonl", O_WRONLY | O_APPEND | O_CLOEXEC);
+	for (int i = 0; i < 6; i++)
+		CHECK(write(fd, filler, LONGEST) == LONGEST);
+	add_raw(&state, "\n");
+	CHECK(since(&state, heads[0], NULL) == -1);
+	CHECK_STR(since_code, "audit_head_missing");
+}
+
+/* What crashes left is passed over as far as it is declared, and what they took back does not count. */
+static void test_since_torn(void)
+{
+	auto_state state = fresh();
+	char first[65];
+	size_t len, from;
+
+	CHECK(append(&state, "tool.request") == 0);
+	head_of(&state, first);
+	auto_free char *one = content(&state, &from);
+	CHECK(append(&state, "approval.claimed") == 0);
+	auto_free char *two = content(&state, &len);
+	int all_fine = 1;
+	for (size_t at = from + 1; at < len; at++) {
+		put(&state, two, at);
+		forget_note(&state);
+		all_fine &= since(&state, first, "approval.claimed") == 0 && append(&state, "tool.result") == 0 &&
+			    since(&state, first, NULL) == 2 && since(&state, first, "approval.claimed") == 0;
+	}
+	CHECK(all_fine);
 }
 
 /* A line that was cut anywhere is declared by the next append; that append and the declaration may be cut too. */
@@ -648,6 +781,9 @@ int main(void)
 	if (mkdtemp(root) == NULL)
 		return 1;
 	test_chain();
+	test_since();
+	test_since_far();
+	test_since_torn();
 	test_redaction();
 	test_refused_details();
 	test_torn();
