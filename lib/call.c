@@ -115,18 +115,6 @@ static void copy_text(char *out, size_t size, const char *text)
 	snprintf(out, size, "%s", text != NULL ? text : "");
 }
 
-static int known_class(int64_t class)
-{
-	static const enum sbx_class classes[] = {SBX_COMMAND_FAILED, SBX_OUTCOME_UNKNOWN, SBX_USAGE,	 SBX_BAD_REQUEST, SBX_NO_INPUT,
-						 SBX_UNAVAILABLE,    SBX_BUG,		  SBX_OS,	 SBX_CANNOT_CREATE, SBX_IO,
-						 SBX_APPROVAL_REQUIRED, SBX_PROTOCOL,	  SBX_DENIED, SBX_CONFIG};
-
-	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
-		if ((int64_t)classes[i] == class)
-			return 1;
-	return 0;
-}
-
 int call_get_error(jv call, struct sbx_error *err)
 {
 	auto_jv error = json_object(call, "error");
@@ -134,7 +122,7 @@ int call_get_error(jv call, struct sbx_error *err)
 
 	if (!jv_is_valid(error))
 		return 0;
-	if (json_int(error, "class", &class) < 0 || !known_class(class))
+	if (json_int(error, "class", &class) < 0 || !sbx_is_class(class))
 		class = SBX_BUG;
 	err->class = (enum sbx_class)class;
 	copy_text(err->code, sizeof err->code, json_str(error, "code"));

@@ -23,12 +23,6 @@ static int failed(struct sbx_error *err)
 	return sbx_hint(err, "run the command of `desk` in sbx.yaml by hand, with the line list on its stdin");
 }
 
-static int known_class(uint64_t class)
-{
-	return class == SBX_COMMAND_FAILED || class == SBX_OUTCOME_UNKNOWN ||
-	       (class >= SBX_USAGE && class <= SBX_CONFIG);
-}
-
 /* Words of the desk that a terminal shows: as \xNN what is not printable ASCII, cut at SIZE. */
 static void copy_plain(char *out, size_t size, const char *text)
 {
@@ -50,7 +44,7 @@ static int take_error(const char *line, const char *hint, struct sbx_error *err)
 	int at = 0;
 
 	if (sscanf(line, "error %39[a-z0-9_] %7[0-9] %n", said.code, class_text, &at) != 2 || at == 0 ||
-	    io_parse_u64(class_text, 1, SBX_CONFIG, &class) < 0 || !known_class(class))
+	    io_parse_u64(class_text, 1, SBX_CONFIG, &class) < 0 || !sbx_is_class((int64_t)class))
 		return failed(err);
 	said.class = (enum sbx_class) class;
 	copy_plain(said.message, sizeof said.message, line + at);

@@ -44,6 +44,19 @@ int sbx_fail_errno(struct sbx_error *err, enum sbx_class class, const char *code
 	return -1;
 }
 
+int sbx_is_class(int64_t number)
+{
+	static const enum sbx_class classes[] = {
+		SBX_COMMAND_FAILED, SBX_OUTCOME_UNKNOWN, SBX_USAGE, SBX_BAD_REQUEST,   SBX_NO_INPUT,
+		SBX_UNAVAILABLE,    SBX_BUG,		 SBX_OS,    SBX_CANNOT_CREATE, SBX_IO,
+		SBX_APPROVAL_REQUIRED, SBX_PROTOCOL,	 SBX_DENIED, SBX_CONFIG};
+
+	for (size_t i = 0; i < ARRAY_LEN(classes); i++)
+		if ((int64_t)classes[i] == number)
+			return 1;
+	return 0;
+}
+
 int sbx_hint(struct sbx_error *err, const char *format, ...)
 {
 	va_list args;

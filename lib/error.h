@@ -3,6 +3,8 @@
 #ifndef SBX_ERROR_H
 #define SBX_ERROR_H
 
+#include <stdint.h>
+
 #include "base.h"
 
 /* Exit statuses of every program (sysexits.h numbers where one fits); listed for users in sbx(7). */
@@ -46,6 +48,9 @@ int sbx_hint(struct sbx_error *err, const char *format, ...) SBX_PRINTF(2, 3);
 
 /* Put context and ": " before the message, and return -1. */
 int sbx_wrap(struct sbx_error *err, const char *format, ...) SBX_PRINTF(2, 3);
+
+/* 1 when NUMBER is one of the classes of a failure. */
+int sbx_is_class(int64_t number);
 
 /* Make ERR empty again, for a second try at the same thing. */
 void sbx_error_clear(struct sbx_error *err);

@@ -3,6 +3,7 @@
 #define SBX_SIGNAL_COMPILE_H
 
 #include "policy.h"
+#include "signal_format.h"
 
 /* Compile the files "signals/..." of POLICY (policy_read is enough; none is fine and gives a table
  * without rules), run every example against it, and append the block to OUT. "policy_invalid" (78)
@@ -23,8 +24,5 @@ int signal_compile_directory(const char *dir, const char *output, struct sbx_err
 int signal_check(const struct policy *policy,
 		 void (*each)(void *context, const char *name, int number, const char *problem),
 		 void *context, int *failed, struct sbx_error *err);
-
-/* The name in the cache. */
-#define SIGNAL_CACHE_NAME "signals"
 
 #endif

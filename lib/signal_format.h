@@ -19,6 +19,8 @@ enum {
 		2, /* documents in strings inside each other: the matcher holds a tree for each */
 	SIGNAL_STEPS = 16, /* of a path, with that of `each` before it: SIGNAL_PLACES */
 };
+/* The file in cache/POLICY_SHA256/ of the state directory. */
+#define SIGNAL_CACHE_NAME "signals"
 /* Of the whole block: a thousand rules have some 200 KB. */
 #define SIGNAL_TABLE_MAX ((size_t)4 << 20)
 
