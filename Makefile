@@ -221,7 +221,7 @@ $(BUILD)-fuzz/%: test/fuzz/%.c $(fuzz_objects)
 -include $(wildcard $(BUILD)-fuzz/obj/*.d)
 fuzz: $(fuzz_targets) $(signals)
 	@for target in $(fuzz_targets); do \
-		$$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $(BUILD)-fuzz/corpus-$$(basename $$target) test/corpus/plans $(BUILD)/share/sbx || exit 1; done
+		$$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=0 $(BUILD)-fuzz/corpus-$$(basename $$target) test/corpus/plans test/corpus/hcl $(BUILD)/share/sbx || exit 1; done
 
 # Show the record of the installation that the settings name.
 audit: all

@@ -32,6 +32,14 @@
 /* A saved plan, and a state file. */
 #define LIMIT_ARTIFACT ((uint64_t)256 << 20)
 #define LIMIT_STATE_FILE ((uint64_t)256 << 20)
+/* A program, or one file of a provider: the largest known ones (a cloud's provider) have 700 MB. */
+#define LIMIT_PROGRAM ((uint64_t)2 << 30)
+/* Providers that one lock file names: each is a mount of its own, and a sandbox has 64. */
+#define LIMIT_PROVIDERS 32
+/* Files of one provider: a program, its licence and notes. */
+#define LIMIT_PROVIDER_FILES 1024
+/* Terraform's lock file: some hundred providers with all their digests. */
+#define LIMIT_LOCK_FILE ((size_t)1 << 20)
 /* The JSON form of a plan (it is some 200 times its plan file). */
 #define LIMIT_PLAN_JSON ((uint64_t)512 << 20)
 /* Of one value that is held as a tree: bytes of text, and nodes of 24 bytes. A change of a real plan has some 10 KB. */

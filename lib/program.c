@@ -8,8 +8,8 @@
 
 #include "clock.h"
 #include "io.h"
+#include "limit.h"
 
-static const uint64_t program_max = (uint64_t)1 << 30; /* the largest known (a cloud CLI in one file) has a quarter */
 static const size_t entry_max = 512;
 /* A file changed this recently may change again within the resolution of its time stamps, unseen. */
 static const int64_t settle_s = 3;
@@ -78,24 +78,33 @@ int program_check(const char *path, struct sbx_error *err)
 	return fd < 0 ? -1 : 0;
 }
 
-int program_digest(const struct state *state, const char *path, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
+int program_digest_fd(const struct state *state, int fd, const char *path, char sha256[DIGEST_HEX_SIZE],
+		      struct sbx_error *err)
 {
 	struct stat before, after;
-	auto_fd fd = open_program(path, &before, err), cache = -1;
+	auto_fd cache = -1;
 	char key[256], name[DIGEST_HEX_SIZE];
 	uint64_t size = 0;
 
-	if (fd < 0)
-		return -1;
+	if (fstat(fd, &before) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot look at %s", path);
 	describe(&before, key, sizeof key);
 	digest_sha256_hex(path, strlen(path), name);
 	cache = open_cache(state);
 	if (remembered(cache, name, key, sha256))
 		return 0;
-	if (digest_fd_hex(fd, program_max, sha256, &size, err) < 0)
+	if (digest_fd_hex(fd, LIMIT_PROGRAM, sha256, &size, err) < 0)
 		return sbx_wrap(err, "%s", path);
 	if (fstat(fd, &after) == 0 && after.st_ctim.tv_sec == before.st_ctim.tv_sec &&
 	    after.st_ctim.tv_nsec == before.st_ctim.tv_nsec)
 		remember(cache, name, key, &before, sha256);
 	return 0;
+}
+
+int program_digest(const struct state *state, const char *path, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
+{
+	struct stat st;
+	auto_fd fd = open_program(path, &st, err);
+
+	return fd < 0 ? -1 : program_digest_fd(state, fd, path, sha256, err);
 }

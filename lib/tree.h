@@ -23,4 +23,15 @@ int tree_unpack(int fd, uint64_t size, int dirfd, struct sbx_error *err);
  * caller, NUL behind it) if PATH is there, 0 if not; more than MAX bytes: "too_large" (65). Used for the lock file. */
 int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, size_t *len, struct sbx_error *err);
 
+/* Every file and symlink right in the directory DIR ("." is the top) of a packed tree that WANTED asks for by its name, in
+ * the order of the names: TAKE gets its bytes with a NUL behind them, or NULL for a symlink and for more than MAX bytes.
+ * -1 when TAKE says so, or as tree_find. */
+struct tree_taker {
+	int (*wanted)(const char *name);
+	int (*take)(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err);
+	void *context;
+	size_t max;
+};
+int tree_each(int fd, uint64_t size, const char *dir, const struct tree_taker *taker, struct sbx_error *err);
+
 #endif

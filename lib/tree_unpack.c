@@ -276,20 +276,24 @@ static int take(struct reader *r, uint64_t size, size_t max, char **out, size_t 
 	return 1;
 }
 
+/* Past the content of a file: what is not in memory is not read for that. */
 static int skip(struct reader *r, const struct head *head, struct sbx_error *err)
 {
 	char target[PATH_MAX];
-	uint64_t left = head->size;
+	uint64_t left = head->size, here = r->filled - r->used;
 
 	if (head->kind == TREE_SYMLINK)
 		return get_text(r, target, err);
-	while (left > 0) {
-		const unsigned char *piece;
-		size_t got;
-		if (next_piece(r, left, &piece, &got, err) < 0)
-			return -1;
-		left -= got;
+	if (left <= here) {
+		r->used += (size_t)left;
+		return 0;
 	}
+	left -= here;
+	if (left > r->left)
+		return malformed(err);
+	r->at += left;
+	r->left -= left;
+	r->used = r->filled = 0;
 	return 0;
 }
 
@@ -317,6 +321,55 @@ int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, s
 		if (is_file && strcmp(head->path, path) == 0)
 			return take(&work->reader, head->size, max, out, len, err);
 		if (skip(&work->reader, head, err) < 0)
+			return -1;
+	}
+}
+
+/* The name of PATH in DIR; NULL when it is not right in it. */
+static const char *name_in(const char *path, const char *dir)
+{
+	size_t len = strcmp(dir, ".") == 0 ? 0 : strlen(dir);
+	const char *name = path + len;
+
+	if (len > 0 && (strncmp(path, dir, len) != 0 || *name++ != '/'))
+		return NULL;
+	return strchr(name, '/') == NULL ? name : NULL;
+}
+
+static int give(struct reader *r, const struct head *head, const char *name, const struct tree_taker *taker,
+		struct sbx_error *err)
+{
+	auto_free char *bytes = NULL;
+	size_t len = 0;
+
+	if (head->kind == TREE_SYMLINK || head->size > taker->max)
+		return skip(r, head, err) < 0 ? -1 : taker->take(taker->context, name, NULL, 0, err);
+	if (take(r, head->size, taker->max, &bytes, &len, err) < 0)
+		return -1;
+	return taker->take(taker->context, name, bytes, len, err);
+}
+
+int tree_each(int fd, uint64_t size, const char *dir, const struct tree_taker *taker, struct sbx_error *err)
+{
+	struct work {
+		struct reader reader;
+		struct head head;
+	};
+	auto_free struct work *work = malloc(sizeof *work);
+
+	if (work == NULL)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	if (begin(&work->reader, fd, 0, size, err) < 0)
+		return -1;
+	for (;;) {
+		struct head *head = &work->head;
+		if (get_head(&work->reader, head, err) < 0)
+			return -1;
+		if (head->kind == TREE_END)
+			return 0;
+		const char *name = head->kind != TREE_DIR ? name_in(head->path, dir) : NULL;
+		if (name != NULL && taker->wanted(name) ? give(&work->reader, head, name, taker, err) < 0
+							: skip(&work->reader, head, err) < 0)
 			return -1;
 	}
 }

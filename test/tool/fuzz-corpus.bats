@@ -30,6 +30,13 @@ fuzz() {
 	fuzz json_lex_fuzz 4000
 }
 
+@test "hcl_fuzz: tokens that end, locks that are safe as paths, a backend for everything" {
+	run "$SBX_BUILD/test/hcl_fuzz" --mutate 4000 --seed 4 "$corpus"/hcl/*
+	[ "$status" -eq 0 ] || base64 crash-input
+	assert_equal "$status" 0
+	assert_equal "$output" "3 files, 4000 changed copies"
+}
+
 @test "a target that finds something ends, and what it was handed is kept" {
 	run "$SBX_BUILD/test/json_lex_fuzz" --mutate x
 	assert_equal "$status" 64

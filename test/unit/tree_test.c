@@ -290,6 +290,55 @@ static void test_find(void)
 	CHECK_STR(err.code, "too_large");
 }
 
+struct taken {
+	char names[256];
+};
+
+static int wants(const char *name)
+{
+	return strcmp(name, "zero") != 0;
+}
+
+static int take(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
+{
+	struct taken *taken = context;
+	size_t used = strlen(taken->names);
+
+	if (bytes != NULL && strlen(bytes) != len)
+		return sbx_fail(err, SBX_BUG, "bug", "cut");
+	snprintf(taken->names + used, sizeof taken->names - used, "%s:%s ", name, bytes != NULL ? bytes : "-");
+	return 0;
+}
+
+/* The files of one directory, in order, and nothing of those below or beside it. */
+static void test_each(void)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct taken taken = {.names = ""};
+	struct tree_taker taker = {.wanted = wants, .take = take, .context = &taken, .max = 8};
+	char sha256[DIGEST_HEX_SIZE];
+	uint64_t size;
+	auto_fd dir = fresh("each");
+
+	CHECK(mkdirat(dir, "d", 0755) == 0 && mkdirat(dir, "d/e", 0755) == 0);
+	static const char *const files[] = {"b", "a", "zero", "d/x", "d/y", "dd", "d/e/z"};
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		put(dir, files[i], files[i], 0644);
+	put(dir, "large", "nine char", 0644);
+	CHECK(symlinkat("a", dir, "link") == 0);
+	auto_fd fd = pack(dir, sha256, &size, &err);
+	CHECK(tree_each(fd, size, ".", &taker, &err) == 0);
+	CHECK_STR(taken.names, "a:a b:b dd:dd large:- link:- ");
+	taken.names[0] = '\0';
+	CHECK(tree_each(fd, size, "d", &taker, &err) == 0);
+	CHECK_STR(taken.names, "x:d/x y:d/y ");
+	taken.names[0] = '\0';
+	CHECK(tree_each(fd, size, "none", &taker, &err) == 0);
+	CHECK_STR(taken.names, "");
+	CHECK(tree_each(fd, size - 1, ".", &taker, &err) == -1);
+	CHECK_STR(err.code, "bad_tree");
+}
+
 int main(void)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -303,6 +352,7 @@ int main(void)
 	test_limits();
 	test_forged();
 	test_find();
+	test_each();
 	close(root_fd);
 	io_remove_tree(AT_FDCWD, root, &err);
 	return unit_done();

@@ -1,0 +1,312 @@
+/* The backend block, found without understanding the rest of the configuration. */
+#include "backend.h"
+
+#include <string.h>
+
+#include "digest.h"
+#include "hcl_lex.h"
+#include "tree.h"
+
+enum { LABEL_MAX = 64, NESTED_MAX = 64 };
+static const size_t file_max = (size_t)1 << 20; /* a file of configuration that somebody reads */
+static const size_t settings_max = (size_t)1 << 20;
+
+/* Settings of Terraform's own backends that hold a secret or name a key's bytes. */
+static const char *const secret_names[] = {
+	"access_key",
+	"access_token",
+	"client_certificate_password",
+	"client_private_key_pem",
+	"client_secret",
+	"conn_str",
+	"credentials",
+	"customer_encryption_key",
+	"encryption_key",
+	"oidc_token",
+	"password",
+	"private_key",
+	"private_key_password",
+	"sas_token",
+	"secret_id",
+	"secret_key",
+	"security_token",
+	"token",
+};
+
+struct found {
+	char type[LABEL_MAX + 1]; /* "" : none yet */
+	struct buf settings;
+	unsigned blocks;
+	int unreadable;
+	/* Terraform lets a file of overrides replace the block of the others. */
+	int in_override, from_override;
+};
+
+static int is_secret(const char *name, size_t len)
+{
+	for (size_t i = 0; i < ARRAY_LEN(secret_names); i++)
+		if (hcl_is(name, len, secret_names[i]))
+			return 1;
+	return 0;
+}
+
+/* Without the ending of a file of configuration; 0 for any other, and for one that Terraform passes over. */
+static size_t base_length(const char *name)
+{
+	static const char *const endings[] = {".tf", ".tofu", ".tf.json", ".tofu.json"};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; name[0] != '.' && i < ARRAY_LEN(endings); i++) {
+		size_t end = strlen(endings[i]);
+		if (len > end && strcmp(name + len - end, endings[i]) == 0)
+			return len - end;
+	}
+	return 0;
+}
+
+static int is_configuration(const char *name)
+{
+	return base_length(name) > 0;
+}
+
+static int is_json(const char *name)
+{
+	return strcmp(strrchr(name, '.'), ".json") == 0;
+}
+
+/* override.tf, NAME_override.tf, and the same in JSON. */
+static int is_override(const char *name)
+{
+	static const char word[] = "override";
+	size_t len = base_length(name), word_len = sizeof word - 1;
+
+	return len >= word_len && memcmp(name + len - word_len, word, word_len) == 0 &&
+	       (len == word_len || name[len - word_len - 1] == '_');
+}
+
+/* A block of this type begins: where its settings go, or NULL when an override has replaced it. */
+static struct buf *begin_block(struct found *found, const char *type, size_t len)
+{
+	if (len == 0 || len > LABEL_MAX) {
+		found->unreadable = 1;
+		return NULL;
+	}
+	if (found->from_override && !found->in_override)
+		return NULL;
+	/* Terraform refuses two in files of one kind. */
+	if (found->blocks > 0 && found->from_override == found->in_override)
+		found->unreadable = 1;
+	found->from_override = found->in_override;
+	found->blocks++;
+	memcpy(found->type, type, len);
+	found->type[len] = '\0';
+	buf_reset(&found->settings);
+	return &found->settings;
+}
+
+/* The tokens of a block, behind its brace and to the one that closes it, a line each; the values of secrets are left
+ * out. SETTINGS NULL: they go nowhere. -1: it cannot be read. */
+static int take_block(struct hcl_lex *lex, struct buf *settings)
+{
+	struct sbx_error too_large = SBX_ERROR_INIT;
+	enum hcl_token token;
+	const char *text;
+	size_t len;
+	unsigned open = 1;
+	int at_name = 1, secret = 0;
+
+	for (;;) {
+		if (hcl_next(lex, &token, &text, &len) < 0 || token == HCL_END || open > NESTED_MAX)
+			return -1;
+		open += token == HCL_OPEN;
+		open -= token == HCL_CLOSE;
+		if (open == 0)
+			return 0;
+		int is_name = at_name && (token == HCL_NAME || token == HCL_STRING);
+		at_name = token == HCL_NEWLINE || token == HCL_OPEN || (token == HCL_OTHER && hcl_is(text, len, ","));
+		if (is_name)
+			secret = is_secret(text, len);
+		else if (at_name)
+			secret = 0;
+		if (settings == NULL || token == HCL_NEWLINE || (secret && !is_name))
+			continue;
+		if (buf_add(settings, text, len, &too_large) < 0 || buf_add(settings, "\n", 1, &too_large) < 0)
+			return -1;
+	}
+}
+
+/* In a block `terraform`, behind its brace. */
+static int take_terraform(struct hcl_lex *lex, struct found *found)
+{
+	enum hcl_token token;
+	const char *text, *label = NULL;
+	size_t len, label_len = 0;
+	int at_start = 1, is_backend = 0, is_cloud = 0;
+
+	for (;;) {
+		if (hcl_next(lex, &token, &text, &len) < 0 || token == HCL_END)
+			return -1;
+		if (token == HCL_CLOSE)
+			return 0;
+		if (token == HCL_OPEN) {
+			struct buf *settings = is_cloud	    ? begin_block(found, "cloud", strlen("cloud"))
+					       : is_backend ? begin_block(found, label, label_len)
+							    : NULL;
+			if (take_block(lex, settings) < 0)
+				return -1;
+			is_backend = is_cloud = 0;
+		} else if (at_start) {
+			is_backend = token == HCL_NAME && hcl_is(text, len, "backend");
+			is_cloud = token == HCL_NAME && hcl_is(text, len, "cloud");
+			label_len = 0;
+		} else if (is_backend && (token == HCL_STRING || token == HCL_NAME)) {
+			label = text;
+			label_len = len;
+		}
+		at_start = token == HCL_NEWLINE;
+		if (at_start)
+			is_backend = is_cloud = 0;
+	}
+}
+
+static int take_native(struct found *found, const char *text, size_t len)
+{
+	struct hcl_lex lex;
+	enum hcl_token token;
+	const char *word;
+	size_t word_len;
+	int at_start = 1, is_terraform = 0;
+
+	hcl_begin(&lex, text, len);
+	for (;;) {
+		if (hcl_next(&lex, &token, &word, &word_len) < 0)
+			return -1;
+		if (token == HCL_END)
+			return 0;
+		if (token == HCL_OPEN) {
+			if ((is_terraform ? take_terraform(&lex, found) : take_block(&lex, NULL)) < 0)
+				return -1;
+			is_terraform = 0;
+		} else if (at_start) {
+			is_terraform = token == HCL_NAME && hcl_is(word, word_len, "terraform");
+		}
+		at_start = token == HCL_NEWLINE;
+	}
+}
+
+/* The settings of a backend in JSON. */
+static int take_json_settings(struct found *found, const char *type, jv settings)
+{
+	struct sbx_error unwritable = SBX_ERROR_INIT;
+	auto_jv public = jv_object();
+
+	if (type == NULL || jv_get_kind(settings) != JV_KIND_OBJECT)
+		return -1;
+	struct buf *to = begin_block(found, type, strlen(type));
+	if (to == NULL)
+		return 0;
+	for (int i = jv_object_iter(settings); jv_object_iter_valid(settings, i);
+	     i = jv_object_iter_next(settings, i)) {
+		auto_jv key = jv_object_iter_key(settings, i);
+		const char *name = json_text(key);
+		if (name == NULL)
+			return -1;
+		if (!is_secret(name, strlen(name)))
+		public = json_set(take_jv(&public), name, jv_object_iter_value(settings, i));
+	}
+	return json_write(public, to, &unwritable);
+}
+
+/* "terraform": {"backend": {TYPE: {…}}}, or {"cloud": {…}}. */
+static int take_json_terraform(struct found *found, jv block)
+{
+	auto_jv backend = json_get(block, "backend"), cloud = json_get(block, "cloud");
+
+	if (jv_is_valid(cloud))
+		return take_json_settings(found, "cloud", cloud);
+	if (!jv_is_valid(backend))
+		return 0;
+	if (jv_get_kind(backend) != JV_KIND_OBJECT || json_length(backend) != 1)
+		return -1;
+	auto_jv names = jv_keys(jv_copy(backend)), name = json_at(names, 0);
+	auto_jv settings = json_text(name) != NULL ? json_get(backend, json_text(name)) : jv_invalid();
+	return take_json_settings(found, json_text(name), settings);
+}
+
+static int take_json(struct found *found, const char *text, size_t len)
+{
+	struct sbx_error unread = SBX_ERROR_INIT;
+	auto_jv file = jv_invalid();
+
+	if (json_parse_foreign(text, len, file_max, &file, &unread) < 0)
+		return -1;
+	auto_jv terraform = json_get(file, "terraform");
+	if (jv_get_kind(terraform) != JV_KIND_ARRAY)
+		return take_json_terraform(found, terraform);
+	for (int i = 0, n = json_length(terraform); i < n; i++) {
+		auto_jv block = json_at(terraform, i);
+		if (take_json_terraform(found, block) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Without bytes it is a symlink to configuration that stands elsewhere, or too large to be any. */
+static int take_file(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
+{
+	struct found *found = context;
+
+	(void)err;
+	found->in_override = is_override(name);
+	if (bytes == NULL || (is_json(name) ? take_json(found, bytes, len) : take_native(found, bytes, len)) < 0)
+		found->unreadable = 1;
+	return 0;
+}
+
+static int refuse_arguments(jv run, struct sbx_error *err)
+{
+	static const char option[] = "-backend-config";
+	auto_jv steps = json_array(run, "steps");
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i), argv = json_array(step, "argv");
+		for (int j = 0, m = json_length(argv); j < m; j++) {
+			auto_jv word = json_at(argv, j);
+			const char *text = json_text(word);
+			if (text == NULL)
+				continue;
+			text += strncmp(text, "--", 2) == 0; /* terraform takes both */
+			if (strncmp(text, option, strlen(option)) != 0)
+				continue;
+			sbx_fail(err, SBX_CONFIG, "backend_config",
+				 "a tool that makes or runs plans gives -backend-config to a step");
+			return sbx_hint(err, "write the settings into the backend block of the configuration, which "
+					     "the plan's seal covers");
+		}
+	}
+	return 0;
+}
+
+int backend_of(jv run, int tree_fd, uint64_t size, jv *backend, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(run, "workspace"), env = json_object(run, "env");
+	const char *cwd = json_str(workspace, "cwd"), *named = json_str(env, "TF_WORKSPACE");
+	struct found found = {.settings = BUF_INIT(settings_max)};
+	const struct tree_taker taker = {
+		.wanted = is_configuration, .take = take_file, .context = &found, .max = file_max};
+	char sha256[DIGEST_HEX_SIZE];
+
+	int result = refuse_arguments(run, err);
+	if (result == 0 && tree_fd >= 0)
+		result = tree_each(tree_fd, size, cwd != NULL ? cwd : ".", &taker, err);
+	if (result == 0) {
+		const char *type = found.unreadable ? "unknown" : found.blocks > 0 ? found.type : "local";
+		jv made = json_set_str(jv_object(), "type", type);
+		digest_sha256_hex(buf_str(&found.settings), found.settings.len, sha256);
+		if (found.blocks > 0)
+			made = json_set_str(made, "config_sha256", sha256);
+		*backend = json_set_str(made, "workspace", named != NULL && named[0] != '\0' ? named : "default");
+	}
+	buf_clear(&found.settings);
+	return result;
+}

@@ -1,0 +1,25 @@
+/* The providers that terraform can load for one directory: those that its lock file names and that the mirror has. A
+ * run is shown their packages and nothing else of the mirror, so what is found here is what can be loaded, however
+ * somebody else reads the lock file. */
+#ifndef SBX_PROVIDERS_H
+#define SBX_PROVIDERS_H
+
+#include "json.h"
+#include "state.h"
+
+/* Look up what the lock file (LEN bytes at LOCK; NULL: there is none) names in MIRROR, a directory. *FOUND, the
+ * caller's: an array of {source, version, hashes, path} in the order of the lock file, PATH relative to the mirror: the
+ * unpacked package for this machine's platform, else the packed one. What is not there is left out. "mirror_missing"
+ * (78), "lock_invalid" (65), "provider_unsafe" (78) for a package that leads out of the mirror. */
+int providers_find(const char *mirror, const char *lock, size_t len, jv *found, struct sbx_error *err);
+
+/* For each entry of *FOUND: "package", its digest (package.h), remembered like those of programs, in the place of
+ * "hashes". Nobody but root or we may be able to write to it ("unsafe_file", 78). "provider_not_locked" (77): the lock
+ * file has digests of unpacked packages, and not this one's; a packed one is left to terraform to compare. */
+int providers_digest(const struct state *state, const char *mirror, jv *found, struct sbx_error *err);
+
+/* Which provider of EXPECTED (as above, digested) is missing in FOUND or is another one there, or is there and was not
+ * expected: its source, borrowed from either; NULL when they are the same. */
+const char *providers_differ(jv expected, jv found);
+
+#endif

@@ -1,0 +1,232 @@
+/* The backend of a configuration: found among everything else, with its settings and without its secrets. */
+#include "backend.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "io.h"
+#include "tree.h"
+#include "unit.h"
+
+static char place[] = "/tmp/sbx-backend-XXXXXX";
+static struct sbx_error err;
+
+static void put(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/envs/%s", place, name);
+	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	CHECK(fd >= 0 && io_write_all(fd, text, strlen(text), &err) == 0);
+}
+
+static void gone(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/envs/%s", place, name);
+	CHECK(unlink(path) == 0);
+}
+
+static jv parse(const char *text)
+{
+	jv value = jv_invalid();
+
+	CHECK(json_parse(text, strlen(text), LIMIT_CALL, &value, &err) == 0);
+	return value;
+}
+
+/* What backend_of says of the files below PLACE for a run in envs. */
+static jv found(const char *run_text)
+{
+	auto_fd dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), packed = io_memfd("tree", &err);
+	auto_jv run = parse(run_text);
+	jv backend = jv_invalid();
+	char sha256[DIGEST_HEX_SIZE];
+	uint64_t size;
+
+	CHECK(tree_pack(dir, packed, sha256, &size, &err) == 0);
+	if (backend_of(run, packed, size, &backend, &err) < 0)
+		return jv_invalid();
+	return backend;
+}
+
+static const char plain_run[] = "{\"workspace\":{\"cwd\":\"envs\"},\"steps\":[],\"env\":{}}";
+
+static void is_type(const char *type)
+{
+	auto_jv backend = found(plain_run);
+
+	CHECK_STR(json_str(backend, "type"), type);
+	CHECK(json_has(backend, "config_sha256") == (strcmp(type, "local") != 0 && strcmp(type, "unknown") != 0));
+}
+
+/* The digest of the settings of main.tf with TEXT. */
+static void config_of(const char *text, char sha256[65])
+{
+	put("main.tf", text);
+	auto_jv backend = found(plain_run);
+	CHECK(json_str(backend, "config_sha256") != NULL);
+	snprintf(sha256, 65, "%s",
+		 json_str(backend, "config_sha256") != NULL ? json_str(backend, "config_sha256") : "");
+}
+
+static void test_types(void)
+{
+	is_type("local");
+	put("main.tf", "resource \"x\" \"y\" {\n  backend \"s3\" {\n  }\n}\n# terraform { backend \"s3\" {} }\n"
+		       "locals {\n  a = \"terraform { backend \\\"s3\\\" {} }\"\n  b = <<E\nterraform {\nbackend "
+		       "\"s3\" {\n}\n}\nE\n}\n");
+	is_type("local");
+	put("main.tf",
+	    "terraform {\n  required_version = \">= 1.0\"\n  required_providers {\n    a = { source = \"a/b\" }\n  }\n"
+	    "  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n");
+	is_type("s3");
+	put("main.tf", "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n");
+	is_type("cloud");
+	put("main.tf", "terraform {\n  backend \"local\" {\n    path = \"elsewhere.tfstate\"\n  }\n}\n");
+	auto_jv backend = found(plain_run);
+	CHECK_STR(json_str(backend, "type"), "local");
+	CHECK(json_has(backend, "config_sha256"));
+	/* Another directory's, a hidden file's, a file of another kind: not this one's. */
+	gone("main.tf");
+	char path[256];
+	snprintf(path, sizeof path, "%s/envs/sub", place);
+	CHECK(mkdir(path, 0755) == 0);
+	put("sub/main.tf", "terraform {\n backend \"s3\" {}\n}\n");
+	put(".hidden.tf", "terraform {\n backend \"s3\" {}\n}\n");
+	put("note.txt", "terraform {\n backend \"s3\" {}\n}\n");
+	is_type("local");
+}
+
+static void test_unreadable(void)
+{
+	static const char *const texts[] = {
+		"terraform {\n backend \"s3\" {\n",
+		"terraform {\n backend \"s3\" {}\n}\nx = \"",
+		"terraform {\n backend {}\n}\n",
+		"terraform {\n backend \"s3\" {}\n}\nterraform {\n backend \"gcs\" {}\n}\n",
+		"terraform {\n backend = {}\n}\n",
+	};
+	char path[256];
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		put("main.tf", texts[i]);
+		auto_jv backend = found(plain_run);
+		CHECK_STR(json_str(backend, "type"), "unknown");
+	}
+	gone("main.tf");
+	snprintf(path, sizeof path, "%s/envs/main.tf", place);
+	CHECK(symlink("note.txt", path) == 0);
+	auto_jv backend = found(plain_run);
+	CHECK_STR(json_str(backend, "type"), "unknown");
+	gone("main.tf");
+}
+
+/* What it says counts, however it is laid out; a secret's value does not, and may be rotated. */
+static void test_settings(void)
+{
+	char one[65], two[65];
+
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    secret_key = \"s1\"\n  "
+		  "}\n}\n",
+		  one);
+	config_of("terraform {\n  # which\n  backend \"s3\" {\n\n    bucket  =  \"b\" // x\n    key = \"k\"\n    "
+		  "secret_key = \"s2\"\n}\n}\n",
+		  two);
+	CHECK_STR(two, one);
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"c\"\n    key = \"k\"\n    secret_key = \"s1\"\n  "
+		  "}\n}\n",
+		  two);
+	CHECK(strcmp(one, two) != 0);
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"l\"\n    secret_key = \"s1\"\n  "
+		  "}\n}\n",
+		  two);
+	CHECK(strcmp(one, two) != 0);
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n  }\n}\n", two);
+	CHECK(strcmp(one, two) != 0);
+	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"t1\", b = 1 }\n  }\n}\n", one);
+	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"t2\", b = 1 }\n  }\n}\n", two);
+	CHECK_STR(two, one);
+	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"t2\", b = 2 }\n  }\n}\n", two);
+	CHECK(strcmp(one, two) != 0);
+}
+
+static void test_json(void)
+{
+	gone("main.tf");
+	put("main.tf.json",
+	    "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"a\",\"password\":\"p\"}}},\"x\":1.5}");
+	is_type("http");
+	auto_jv one = found(plain_run);
+	put("main.tf.json", "{\"terraform\":[{\"backend\":{\"http\":{\"password\":\"q\",\"address\":\"a\"}}}]}");
+	auto_jv two = found(plain_run);
+	CHECK_STR(json_str(two, "config_sha256"), json_str(one, "config_sha256"));
+	put("main.tf.json", "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"b\"}}}}");
+	auto_jv three = found(plain_run);
+	CHECK(strcmp(json_str(three, "config_sha256"), json_str(one, "config_sha256")) != 0);
+	put("main.tf.json", "{\"terraform\":{\"cloud\":{\"organization\":\"o\"}}}");
+	is_type("cloud");
+	put("main.tf.json", "{\"terraform\":{\"backend\":{\"a\":{},\"b\":{}}}}");
+	is_type("unknown");
+	put("main.tf.json", "{\"terraform\":");
+	is_type("unknown");
+	gone("main.tf.json");
+}
+
+/* A file of overrides wins, whatever stands before or behind it. */
+static void test_overrides(void)
+{
+	put("a_override.tf", "terraform {\n backend \"gcs\" {\n }\n}\n");
+	put("main.tf", "terraform {\n backend \"s3\" {\n }\n}\n");
+	is_type("gcs");
+	gone("a_override.tf");
+	put("z_override.tf", "terraform {\n backend \"azurerm\" {\n }\n}\n");
+	is_type("azurerm");
+	gone("z_override.tf");
+	put("noverride.tf", "x = 1\n");
+	is_type("s3");
+	gone("noverride.tf");
+	gone("main.tf");
+}
+
+static void test_run(void)
+{
+	static const char *const refused[] = {"-backend-config=x.hcl", "--backend-config=bucket=b", "-backend-config"};
+	char run[256];
+
+	auto_jv named = found("{\"workspace\":{\"cwd\":\"envs\"},\"steps\":[],\"env\":{\"TF_WORKSPACE\":\"prod\"}}");
+	CHECK_STR(json_str(named, "workspace"), "prod");
+	auto_jv plain = found(plain_run);
+	CHECK_STR(json_str(plain, "workspace"), "default");
+	for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+		snprintf(run, sizeof run,
+			 "{\"workspace\":{\"cwd\":\"envs\"},\"steps\":[{\"argv\":[\"terraform\",\"init\",\"%s\"]}]}",
+			 refused[i]);
+		auto_jv none = found(run);
+		CHECK(!jv_is_valid(none) && err.class == SBX_CONFIG);
+		CHECK_STR(err.code, "backend_config");
+		sbx_error_clear(&err);
+	}
+	auto_jv allowed = found("{\"workspace\":{\"cwd\":\"envs\"},\"steps\":[{\"argv\":[\"terraform\",\"init\","
+				"\"-backend=false\",{\"artifact\":\"plan\"}]}]}");
+	CHECK(jv_is_valid(allowed));
+}
+
+int main(void)
+{
+	char path[256];
+
+	if (mkdtemp(place) == NULL)
+		return 1;
+	snprintf(path, sizeof path, "%s/envs", place);
+	CHECK(mkdir(path, 0755) == 0);
+	test_types();
+	test_unreadable();
+	test_settings();
+	test_json();
+	test_overrides();
+	test_run();
+	io_remove_tree(AT_FDCWD, place, &err);
+	return unit_done();
+}
