@@ -120,6 +120,14 @@ static int hold(const struct stage *s, struct sbx_error *err)
 			s->row.id, config);
 }
 
+/* What the call would run is as it was when it was decided. */
+static int look_at_host(struct stage *s, struct sbx_error *err)
+{
+	auto_checked_plan plan = CHECKED_PLAN_NONE;
+
+	return hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, NULL, &plan, err);
+}
+
 /* The row is there: take it as far as it goes now. */
 static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
 {
@@ -138,7 +146,7 @@ static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
 	}
 	if (approval_check(&s->approvals, &s->row, &s->review, err) < 0 || rest(s, 0, err) < 0)
 		return -1;
-	if (hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, err) < 0 || rest(s, 0, err) < 0)
+	if (look_at_host(s, err) < 0 || rest(s, 0, err) < 0)
 		return -1;
 	return approval_claim(&s->approvals, &s->row, call_id(s->f.call), err);
 }
@@ -167,7 +175,7 @@ static int seek_approval(struct stage *s, int64_t wait_ms, jv *member, struct sb
 	    review_load(&s->f.state, &s->f.key, s->f.call, s->approvals.level, &s->review, err) < 0 ||
 	    review_subject(&s->review, subject, err) < 0 ||
 	    /* Nobody is asked for what could not run any more. */
-	    hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, err) < 0 || rest(s, 0, err) < 0 ||
+	    look_at_host(s, err) < 0 || rest(s, 0, err) < 0 ||
 	    approval_meet(&s->approvals, &s->review, subject, &s->row, err) < 0)
 		return -1;
 	log_untold(notify_start(&s->notify, &s->f.config, &s->f.state, &s->row, &untold), &untold);

@@ -13,6 +13,7 @@
 
 #include "entry_evidence.h"
 #include "entry_inputs.h"
+#include "entry_seal.h"
 #include "entry_step.h"
 #include "frame.h"
 #include "io.h"
@@ -110,7 +111,9 @@ static int say_refused(const char *nonce, const struct sbx_error *why, struct sb
 	auto_buf json = BUF_INIT(json_max);
 
 	if (buf_add_str(&json, "{", err) < 0 || json_out_member(&json, "code", why->code, err) < 0 ||
-	    json_out_member(&json, "message", why->message, err) < 0 || buf_add_str(&json, "}", err) < 0)
+	    json_out_member(&json, "message", why->message, err) < 0 ||
+	    (why->hint[0] != '\0' && json_out_member(&json, "hint", why->hint, err) < 0) ||
+	    buf_add_str(&json, "}", err) < 0)
 		return -1;
 	return frame_write(STDOUT_FILENO, nonce, FRAME_REFUSED, 0, json.data, json.len, err);
 }
@@ -171,8 +174,9 @@ static int get_ready(const struct options *o, struct entry_run *run, int *work_f
 	*work_fd = open(SANDBOX_WORK, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*work_fd < 0)
 		return sbx_fail_errno(why, SBX_OS, "os_error", "cannot open " SANDBOX_WORK);
-	if (entry_check_programs(run->table, why) < 0 ||
+	if (entry_check_programs(run->table, why) < 0 || entry_check_packages(run->table, why) < 0 ||
 	    entry_take_inputs(run->table, o->inputs, *work_fd, &run->artifacts, why) < 0 ||
+	    entry_check_lock(run->table, *work_fd, why) < 0 ||
 	    open_places(run->table, work_fd, &run->cwd_fd, why) < 0 ||
 	    build_environment(run->table, (const char ***)&run->envp, why) < 0)
 		return -1;

@@ -9,37 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "entry_seal.h"
 #include "io.h"
 #include "limit.h"
 #include "tree.h"
 #include "wire.h"
 
-static const uint64_t program_max = (uint64_t)2 << 30; /* the largest real ones have 200 MB */
 enum { BLOCK = 64 * 1024 };
-
-static int changed(struct sbx_error *err, const char *what)
-{
-	return sbx_fail(err, SBX_DENIED, "input_changed", "%s has another digest than the one that was decided on",
-			what);
-}
-
-int entry_check_programs(const struct steps *table, struct sbx_error *err)
-{
-	char sha256[DIGEST_HEX_SIZE];
-
-	for (uint32_t i = 0; i < table->program_count; i++) {
-		const struct program_digest *program = &table->programs[i];
-		auto_fd fd = open(program->path, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			return sbx_fail_errno(err, SBX_DENIED, "program_changed", "cannot open \"%s\"", program->path);
-		if (digest_fd_hex(fd, program_max, sha256, NULL, err) < 0)
-			return -1;
-		if (strcmp(sha256, program->sha256) != 0)
-			return sbx_fail(err, SBX_DENIED, "program_changed",
-					"\"%s\" has another digest than the one that was decided on", program->path);
-	}
-	return 0;
-}
 
 /* SIZE bytes of FROM at AT: into TO (-1: nowhere) and their digest. */
 static int copy_section(int from, uint64_t at, uint64_t size, int to, char sha256[DIGEST_HEX_SIZE],
@@ -74,14 +50,15 @@ static int copy_section(int from, uint64_t at, uint64_t size, int to, char sha25
 	return 0;
 }
 
-static int take_tree(const struct input *in, int fd, uint64_t at, int work_fd, struct sbx_error *err)
+static int take_tree(const struct steps *table, const struct input *in, int fd, uint64_t at, int work_fd,
+		     struct sbx_error *err)
 {
 	char sha256[DIGEST_HEX_SIZE];
 
 	if (copy_section(fd, at, in->size, -1, sha256, err) < 0)
 		return -1;
 	if (strcmp(sha256, in->sha256) != 0)
-		return changed(err, "the workspace");
+		return entry_differs(table, PLAN_PART_TREE, "the workspace", err);
 	if (lseek(fd, (off_t)at, SEEK_SET) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read an input");
 	return tree_unpack(fd, in->size, work_fd, err);
@@ -101,8 +78,8 @@ static struct artifact *new_artifact(struct artifacts *artifacts, const char *na
 	return artifact;
 }
 
-static int take_artifact(const struct input *in, int fd, uint64_t at, struct artifacts *artifacts,
-			 struct sbx_error *err)
+static int take_artifact(const struct steps *table, const struct input *in, int fd, uint64_t at,
+			 struct artifacts *artifacts, struct sbx_error *err)
 {
 	struct artifact *artifact = new_artifact(artifacts, in->name, err);
 
@@ -110,7 +87,7 @@ static int take_artifact(const struct input *in, int fd, uint64_t at, struct art
 		return -1;
 	artifact->size = in->size;
 	if (strcmp(artifact->sha256, in->sha256) != 0)
-		return changed(err, "an artefact");
+		return entry_differs(table, PLAN_PART_FILE, "an artefact", err);
 	return io_seal(artifact->fd, err);
 }
 
@@ -130,7 +107,8 @@ static int make_parents(int work_fd, const char *path, struct sbx_error *err)
 	return 0;
 }
 
-static int take_state(const struct input *in, int fd, uint64_t at, int work_fd, struct sbx_error *err)
+static int take_state(const struct steps *table, const struct input *in, int fd, uint64_t at, int work_fd,
+		      struct sbx_error *err)
 {
 	char sha256[DIGEST_HEX_SIZE];
 
@@ -148,19 +126,32 @@ static int take_state(const struct input *in, int fd, uint64_t at, int work_fd, 
 		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot create \"%s\"", in->path);
 	if (copy_section(fd, at, in->size, file, sha256, err) < 0)
 		return -1;
-	return strcmp(sha256, in->sha256) == 0 ? 0 : changed(err, "the state");
+	return strcmp(sha256, in->sha256) == 0 ? 0 : entry_differs(table, PLAN_PART_STATE, "the state", err);
 }
 
-static int state_differs(const struct input *in, int work_fd)
+/* The state at the place of IN: a descriptor, -1 when there is no regular file. */
+static int open_state(const struct input *in, int work_fd)
 {
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	char sha256[DIGEST_HEX_SIZE];
 	auto_fd fd = io_open_beneath(work_fd, in->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, RESOLVE_NO_SYMLINKS);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return 1;
-	return digest_fd_hex(fd, LIMIT_STATE_FILE, sha256, NULL, &ignored) < 0 || strcmp(sha256, in->sha256) != 0;
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? take_fd(&fd) : -1;
+}
+
+static int state_differs(const struct input *in, int fd)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	char sha256[DIGEST_HEX_SIZE];
+
+	return fd < 0 || digest_fd_hex(fd, LIMIT_STATE_FILE, sha256, NULL, &ignored) < 0 ||
+	       strcmp(sha256, in->sha256) != 0;
+}
+
+static int check_mounted_state(const struct steps *table, const struct input *in, int work_fd, struct sbx_error *err)
+{
+	auto_fd fd = open_state(in, work_fd);
+
+	return state_differs(in, fd) ? entry_name_state(table, fd, err) : 0;
 }
 
 int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts,
@@ -173,17 +164,16 @@ int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, str
 		int result = 0;
 		switch (in->kind) {
 		case INPUT_TREE:
-			result = take_tree(in, inputs_fd, at, work_fd, err);
+			result = take_tree(table, in, inputs_fd, at, work_fd, err);
 			break;
 		case INPUT_ARTIFACT:
-			result = take_artifact(in, inputs_fd, at, artifacts, err);
+			result = take_artifact(table, in, inputs_fd, at, artifacts, err);
 			break;
 		case INPUT_STATE_READ:
-			result = take_state(in, inputs_fd, at, work_fd, err);
+			result = take_state(table, in, inputs_fd, at, work_fd, err);
 			break;
 		case INPUT_STATE_WRITE:
-			if (state_differs(in, work_fd))
-				result = changed(err, "the state");
+			result = check_mounted_state(table, in, work_fd, err);
 			break;
 		}
 		if (result < 0)
@@ -217,7 +207,10 @@ int entry_state_changed(const struct steps *table, int work_fd)
 {
 	for (uint32_t i = 0; i < table->input_count; i++) {
 		const struct input *in = &table->inputs[i];
-		if ((in->kind == INPUT_STATE_READ || in->kind == INPUT_STATE_WRITE) && state_differs(in, work_fd))
+		if (in->kind != INPUT_STATE_READ && in->kind != INPUT_STATE_WRITE)
+			continue;
+		auto_fd fd = open_state(in, work_fd);
+		if (state_differs(in, fd))
 			return 1;
 	}
 	return 0;

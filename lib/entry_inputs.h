@@ -21,11 +21,8 @@ struct artifacts {
 	size_t count;
 };
 
-/* Digests of the programs that the table names: "program_changed" (77). */
-int entry_check_programs(const struct steps *table, struct sbx_error *err);
-
 /* Take every input out of INPUTS_FD: unpack the tree below WORK_FD, write the state, check a mounted state, make the
- * artefacts. "input_changed" (77) on another digest; whatever cannot be placed is told as it is. */
+ * artefacts. Another digest: as entry_differs (entry_seal.h); whatever cannot be placed is told as it is. */
 int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts,
 		      struct sbx_error *err);
 

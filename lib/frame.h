@@ -17,7 +17,7 @@
 
 enum frame_type {
 	FRAME_HELLO,	/* first: the evidence, as JSON */
-	FRAME_REFUSED,	/* {"code":…,"message":…}: nothing was started; last frame of a complete stream */
+	FRAME_REFUSED,	/* {"code":…,"message":…,"hint":…}: nothing was started; last frame of a complete stream */
 	FRAME_STEP,	/* step STEP (from 1) is about to start; empty */
 	FRAME_OUT,	/* bytes of its stdout */
 	FRAME_ERR,	/* bytes of its stderr */

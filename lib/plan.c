@@ -1,7 +1,6 @@
-/* Kept plans: sealed, found, dropped. */
+/* Kept plans: sealed, found, taken, dropped. */
 #include "plan.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,16 +10,15 @@
 #include "clock.h"
 #include "digest.h"
 #include "io.h"
+#include "plan_kept.h"
+#include "plan_part.h"
 #include "plan_room.h"
 #include "wire.h"
 
 #define PLAN_FILE "plan.bin"
 #define TREE_FILE "tree"
 #define REPORT_FILE "findings.json"
-#define HALF_MADE ".new-" /* prefix of a directory that is not whole yet */
-#define TAKEN ".used-"	  /* and of one that a run has taken */
 
-static const int64_t half_made_age_s = 15 * 60; /* no call keeps a plan for this long */
 static const size_t report_max = (size_t)16 << 20;
 static const uint64_t tree_max = LIMIT_TREE_BYTES + ((uint64_t)96 << 20); /* and the names of LIMIT_TREE_FILES files */
 
@@ -112,8 +110,7 @@ static int put_report(int dir_fd, jv report, const char *sha256, struct sbx_erro
 }
 
 static int fill_directory(int plans, const char *name, const struct secret *key, const struct state *state, jv whole,
-			  int plan_fd, int tree_fd, jv report, char seal_sha256[DIGEST_HEX_SIZE],
-			  struct sbx_error *err)
+			  int plan_fd, int tree_fd, jv report, char seal_sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
 	auto_fd dir = io_open_dir(plans, name, IO_CREATE, err);
 
@@ -135,15 +132,15 @@ int plan_keep(const struct state *state, const struct secret *key, jv seal, int 
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
-	char half_made[sizeof HALF_MADE + STATE_ID_SIZE];
+	char half_made[sizeof PLAN_HALF_MADE + STATE_ID_SIZE];
 	struct sbx_error ignored = SBX_ERROR_INIT;
 	const char *principal = json_str(seal, "principal");
 
-	if (plans < 0 || plan_make_room(state, principal != NULL ? principal : "",
-					size_of(plan_fd) + size_of(tree_fd), err) < 0)
+	if (plans < 0 ||
+	    plan_make_room(state, principal != NULL ? principal : "", size_of(plan_fd) + size_of(tree_fd), err) < 0)
 		return -1;
 	io_random_hex(id, (STATE_ID_SIZE - 1) / 2);
-	snprintf(half_made, sizeof half_made, HALF_MADE "%s", id);
+	snprintf(half_made, sizeof half_made, PLAN_HALF_MADE "%s", id);
 	auto_jv whole = complete_seal(state, seal, id);
 	int result = fill_directory(plans, half_made, key, state, whole, plan_fd, tree_fd, report, seal_sha256, err);
 	if (result == 0 && renameat(plans, half_made, plans, id) < 0)
@@ -236,13 +233,11 @@ int plan_find(const struct state *state, const struct secret *key, const char *i
 	return 0;
 }
 
-/* The file NAME of the plan as a sealed memfd whose digest is SHA256. */
-static int open_sealed(const struct state *state, jv seal, const char *name, uint64_t max, const char *sha256,
-		       uint64_t *size, struct sbx_error *err)
+/* The file NAME of the plan as a sealed memfd, whose digest is FOUND. */
+static int open_copy(const struct state *state, jv seal, const char *name, uint64_t max, char found[DIGEST_HEX_SIZE],
+		     uint64_t *size, struct sbx_error *err)
 {
-	const char *id = json_str(seal, "id");
-	char found[DIGEST_HEX_SIZE];
-	auto_fd dir = plan_dir(state, id, err);
+	auto_fd dir = plan_dir(state, json_str(seal, "id"), err);
 
 	if (dir < 0)
 		return -1;
@@ -254,33 +249,55 @@ static int open_sealed(const struct state *state, jv seal, const char *name, uin
 	if (copy < 0 || io_copy(from, copy, max, NULL, err) < 0 || io_seal(copy, err) < 0 ||
 	    digest_fd_hex(copy, max, found, size, err) < 0)
 		return -1;
-	if (sha256 == NULL || strcmp(found, sha256) != 0)
-		return invalid("a file of this plan is not the one that was sealed", err);
 	return take_fd(&copy);
 }
 
-int plan_open_file(const struct state *state, jv seal, int *plan_fd, struct sbx_error *err)
+static int is_sealed(jv seal, const char *member, const char *found)
 {
-	*plan_fd = open_sealed(state, seal, PLAN_FILE, LIMIT_ARTIFACT, json_str(seal, "plan_sha256"), NULL, err);
-	return *plan_fd < 0 ? -1 : 0;
+	const char *sha256 = json_str(seal, member);
+
+	return sha256 != NULL && strcmp(found, sha256) == 0;
+}
+
+int plan_open_file(const struct state *state, jv seal, int *plan_fd, uint64_t *size, struct sbx_error *err)
+{
+	char found[DIGEST_HEX_SIZE];
+	auto_fd copy = open_copy(state, seal, PLAN_FILE, LIMIT_ARTIFACT, found, size, err);
+
+	if (copy < 0)
+		return -1;
+	if (!is_sealed(seal, "plan_sha256", found))
+		return plan_part_differs(PLAN_PART_FILE, NULL, err);
+	*plan_fd = take_fd(&copy);
+	return 0;
 }
 
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err)
 {
-	*tree_fd = open_sealed(state, seal, TREE_FILE, tree_max, json_str(seal, "tree_sha256"), size, err);
-	return *tree_fd < 0 ? -1 : 0;
+	char found[DIGEST_HEX_SIZE];
+	auto_fd copy = open_copy(state, seal, TREE_FILE, tree_max, found, size, err);
+
+	if (copy < 0)
+		return -1;
+	if (!is_sealed(seal, "tree_sha256", found))
+		return plan_part_differs(PLAN_PART_TREE, "the kept copy", err);
+	*tree_fd = take_fd(&copy);
+	return 0;
 }
 
 int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_error *err)
 {
-	auto_fd copy =
-		open_sealed(state, seal, REPORT_FILE, report_max, json_str(seal, "findings_sha256"), NULL, err);
+	char sha256[DIGEST_HEX_SIZE];
+	auto_fd copy = open_copy(state, seal, REPORT_FILE, report_max, sha256, NULL, err);
 	auto_free char *text = NULL;
 	auto_jv found = jv_invalid();
 	size_t len;
 
-	if (copy < 0 || io_read_all(copy, report_max, &text, &len, err) < 0 ||
-	    json_parse(text, len, report_max, &found, err) < 0)
+	if (copy < 0)
+		return -1;
+	if (!is_sealed(seal, "findings_sha256", sha256))
+		return invalid("the findings of this plan are not those that were sealed", err);
+	if (io_read_all(copy, report_max, &text, &len, err) < 0 || json_parse(text, len, report_max, &found, err) < 0)
 		return -1;
 	if (jv_get_kind(found) != JV_KIND_OBJECT)
 		return invalid("the findings of this plan cannot be read", err);
@@ -288,13 +305,13 @@ int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_
 	return 0;
 }
 
-static void taken_name(const char *id, char name[sizeof TAKEN + STATE_ID_SIZE])
+static void taken_name(const char *id, char name[sizeof PLAN_TAKEN + STATE_ID_SIZE])
 {
-	snprintf(name, sizeof TAKEN + STATE_ID_SIZE, TAKEN "%s", id);
+	snprintf(name, sizeof PLAN_TAKEN + STATE_ID_SIZE, PLAN_TAKEN "%s", id);
 }
 
 /* The directory of kept plans, and how plan ID is called in it once it is taken; -1. */
-static int open_plans(const struct state *state, const char *id, char taken[sizeof TAKEN + STATE_ID_SIZE],
+static int open_plans(const struct state *state, const char *id, char taken[sizeof PLAN_TAKEN + STATE_ID_SIZE],
 		      struct sbx_error *err)
 {
 	if (!state_is_id(id))
@@ -306,14 +323,13 @@ static int open_plans(const struct state *state, const char *id, char taken[size
 /* A rename succeeds once, whoever else tries it; synced, so that no crash brings the plan back. */
 int plan_take(const struct state *state, const char *id, struct sbx_error *err)
 {
-	char taken[sizeof TAKEN + STATE_ID_SIZE];
+	char taken[sizeof PLAN_TAKEN + STATE_ID_SIZE];
 	auto_fd plans = open_plans(state, id, taken, err);
 
 	if (plans < 0)
 		return -1;
 	if (renameat(plans, id, plans, taken) < 0)
-		return errno == ENOENT ? unknown(err)
-				       : sbx_fail_errno(err, SBX_IO, "io_error", "cannot take the plan");
+		return errno == ENOENT ? unknown(err) : sbx_fail_errno(err, SBX_IO, "io_error", "cannot take the plan");
 	/* Its age counts from now: whoever tidies up must not take it from a run that has just begun. */
 	utimensat(plans, taken, NULL, AT_SYMLINK_NOFOLLOW);
 	if (fsync(plans) < 0)
@@ -323,7 +339,7 @@ int plan_take(const struct state *state, const char *id, struct sbx_error *err)
 
 int plan_put_back(const struct state *state, const char *id, struct sbx_error *err)
 {
-	char taken[sizeof TAKEN + STATE_ID_SIZE];
+	char taken[sizeof PLAN_TAKEN + STATE_ID_SIZE];
 	auto_fd plans = open_plans(state, id, taken, err);
 
 	if (plans < 0)
@@ -336,7 +352,7 @@ int plan_put_back(const struct state *state, const char *id, struct sbx_error *e
 int plan_drop(const struct state *state, const char *id, struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
-	char taken[sizeof TAKEN + STATE_ID_SIZE];
+	char taken[sizeof PLAN_TAKEN + STATE_ID_SIZE];
 
 	if (plans < 0)
 		return -1;
@@ -346,51 +362,4 @@ int plan_drop(const struct state *state, const char *id, struct sbx_error *err)
 	if (io_remove_tree(plans, taken, err) < 0)
 		return -1;
 	return io_remove_tree(plans, id, err);
-}
-
-/* What is certain without the key: the time that the seal's file says, or that there is no seal in an old directory. A
- * forged time costs its forger a plan. */
-static int is_over(int plans, const char *name)
-{
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	auto_free char *text = NULL;
-	auto_jv file = jv_invalid();
-	int64_t expires_at;
-	struct stat st;
-	size_t len;
-	auto_fd dir = openat(plans, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-	if (dir < 0 || fstat(dir, &st) < 0)
-		return 0;
-	if (strncmp(name, HALF_MADE, strlen(HALF_MADE)) == 0)
-		return clock_seconds() - st.st_mtim.tv_sec > half_made_age_s;
-	/* Its run has copies of its own, and what became of the run is not told here. */
-	if (strncmp(name, TAKEN, strlen(TAKEN)) == 0)
-		return clock_seconds() - st.st_mtim.tv_sec > PLAN_TTL_S;
-	if (!state_is_id(name) ||
-	    io_read_file(dir, PLAN_SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
-	    json_parse(text, len, LIMIT_CALL, &file, &ignored) < 0)
-		return 0;
-	auto_jv seal = json_object(file, "seal");
-	const char *until = json_str(seal, "expires_at");
-	return until != NULL && clock_parse(until, &expires_at) == 0 && clock_seconds() >= expires_at;
-}
-
-int plan_drop_expired(const struct state *state, struct sbx_error *err)
-{
-	auto_fd plans = state_dir(state, "plans", err);
-	int listed = plans < 0 ? -1 : openat(plans, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = listed < 0 ? NULL : fdopendir(listed);
-	int result = 0;
-
-	if (dir == NULL) {
-		base_close_fd(&listed);
-		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept plans");
-	}
-	for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    is_over(plans, entry->d_name))
-			result = io_remove_tree(plans, entry->d_name, err);
-	closedir(dir);
-	return result;
 }

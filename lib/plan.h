@@ -17,15 +17,20 @@
  * short enough that what the plan saw still holds. */
 #define PLAN_TTL_S (60 * 60)
 
-/* Seal and keep. SEAL (borrowed) is an object with what is covered: tool, params, principal, plan_sha256, tree_sha256,
- * lock_sha256, state {workspace, path, lineage, serial, sha256}, terraform {program, sha256, version}, backend,
- * workspace, driver, target, isolation, verdict, data_destroyed, changes (count), digest {artefact, effect}, findings (count),
- * findings_sha256, workspace_at {name, tree, cwd, state_path}, and optionally created_at and expires_at (RFC 3339).
- * _keep fills in these two where they are missing (now, and PLAN_TTL_S later) and adds id and installation. PLAN_FD and
- * TREE_FD are read from offset 0; what they hold must have the digests of SEAL, REPORT that of findings_sha256
- * (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT is an object: findings (strongest first),
- * findings_total, counts, safe, safe_total, data_destroyed. The directory appears whole or not at all. A principal keeps only so many (plan_room.h):
- * "too_many_plans" (69). *SEAL_SHA256 is the digest of the sealed object's canonical form. */
+/* Seal and keep. SEAL (borrowed) is an object with what is covered:
+ *   tool, params, principal, made_by            who asked for it, how
+ *   plan_sha256, tree_sha256, lock_sha256       the saved plan, the copy of the workspace, the lock file in it ("":
+ * none) workspace, workspace_at {name, tree, cwd, state_path}, state {workspace, path, lineage, serial, sha256} backend
+ * {type, config_sha256, workspace}    backend.h terraform {program, sha256, version}        whose words about the plan
+ * were believed programs, mounts                            digests by name and by path (programs.h) providers
+ * [{source, version, path, package}] what of the mirror could be loaded (providers.h) driver, image, isolation, target,
+ * target_sha256 verdict, data_destroyed, changes, digest {artefact, effect}, findings (their number), findings_sha256
+ * and optionally created_at and expires_at (RFC 3339). _keep fills in these two where they are missing (now, and
+ * PLAN_TTL_S later) and adds id and installation. PLAN_FD and TREE_FD are read from offset 0; what they hold must have
+ * the digests of SEAL, REPORT that of findings_sha256 (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT
+ * is an object: findings (strongest first), findings_total, counts, safe, safe_total, data_destroyed. The directory
+ * appears whole or not at all. A principal keeps only so many (plan_room.h): "too_many_plans" (69). *SEAL_SHA256 is the
+ * digest of the sealed object's canonical form. */
 int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err);
 
@@ -35,9 +40,10 @@ int plan_find(const struct state *state, const struct secret *key, const char *i
 	      struct sbx_error *err);
 
 /* Its files, digests checked against the SEAL that plan_find gave: sealed memfds at offset 0, owned by the caller (the
- * digest is that of the copy, so nothing can change behind the check), and the report. "plan_seal_invalid" (77) when
- * they are not those that were sealed. */
-int plan_open_file(const struct state *state, jv seal, int *plan_fd, struct sbx_error *err);
+ * digest is that of the copy, so nothing can change behind the check), with their sizes, and the report. When they are
+ * not those that were sealed: "plan_file_changed", "plan_tree_changed" and, for the report or a file that is missing,
+ * "plan_seal_invalid" (77). */
+int plan_open_file(const struct state *state, jv seal, int *plan_fd, uint64_t *size, struct sbx_error *err);
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err);
 int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_error *err);
 
@@ -46,8 +52,12 @@ int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_
 int plan_take(const struct state *state, const char *id, struct sbx_error *err);
 int plan_put_back(const struct state *state, const char *id, struct sbx_error *err);
 
-/* Remove a plan, taken or not; absent is fine. And all that have expired, with what a crash left half-made. */
+/* Remove a plan, taken or not; absent is fine. And all that have expired, with what a crash left half-made. A plan
+ * holds secrets (its values, and the state's), so it goes when nobody can use it any more: _sweep looks at most once in
+ * PLAN_SWEEP_S, and is for whoever comes by. */
+#define PLAN_SWEEP_S 60
 int plan_drop(const struct state *state, const char *id, struct sbx_error *err);
 int plan_drop_expired(const struct state *state, struct sbx_error *err);
+int plan_sweep(const struct state *state, struct sbx_error *err);
 
 #endif

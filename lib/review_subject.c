@@ -110,3 +110,16 @@ void review_lost(const struct review *review, char lost[REVIEW_LOST_SIZE])
 		quote_lost(address, lost);
 	}
 }
+
+int review_plan(const char *text, size_t len, char id[STATE_ID_SIZE])
+{
+	/* Nobody else's words stand at the start of a line. */
+	const char *at = memmem(text, len, REVIEW_PLAN_HEADING, strlen(REVIEW_PLAN_HEADING));
+	size_t left = at != NULL ? len - (size_t)(at - text) - strlen(REVIEW_PLAN_HEADING) : 0;
+
+	if (left < STATE_ID_SIZE + 1) /* and both quotes */
+		return 0;
+	memcpy(id, at + strlen(REVIEW_PLAN_HEADING) + 1, STATE_ID_SIZE - 1);
+	id[STATE_ID_SIZE - 1] = '\0';
+	return state_is_id(id);
+}

@@ -73,6 +73,34 @@ static void put_who(struct writer *w, const struct review *review, const struct 
 	writer_members(w, params, "  parameter ");
 }
 
+/* What terraform loads beside itself when it runs the plan: each can do what the credential can. */
+static void put_providers(struct writer *w, jv seal)
+{
+	auto_jv providers = json_array(seal, "providers");
+
+	for (int i = 0; i < json_length(providers); i++) {
+		auto_jv provider = json_at(providers, i);
+		writer_put(w, "\n  provider ");
+		writer_member(w, provider, "source");
+		writer_put(w, " version ");
+		writer_member(w, provider, "version");
+		writer_put(w, ", package ");
+		writer_member(w, provider, "package");
+	}
+	if (json_length(providers) == 0)
+		writer_put(w, "\n  provider: none but what is built in");
+}
+
+static void put_backend(struct writer *w, jv seal)
+{
+	auto_jv backend = json_object(seal, "backend");
+
+	writer_put(w, "\n  backend ");
+	writer_member(w, backend, "type");
+	writer_put(w, ", Terraform workspace ");
+	writer_member(w, backend, "workspace");
+}
+
 static void put_plan(struct writer *w, const struct review *review, jv policy)
 {
 	auto_jv named = json_object(policy, "plan");
@@ -80,7 +108,7 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	auto_jv terraform = json_object(review->seal, "terraform");
 	const char *lineage = json_str(state, "lineage");
 
-	writer_put(w, "\nApplies plan ");
+	writer_put(w, REVIEW_PLAN_HEADING);
 	writer_member(w, named, "id");
 	writer_put(w, ", verdict ");
 	writer_member(w, named, "verdict");
@@ -98,6 +126,8 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	} else {
 		writer_put(w, "\n  against no state: there is none yet");
 	}
+	put_backend(w, review->seal);
+	put_providers(w, review->seal);
 	review_put_changes(w, review->report);
 }
 
@@ -141,6 +171,9 @@ static void put_digests(struct writer *w, const struct review *review, const str
 	put_digest(w, "plan file", review->seal, "plan_sha256");
 	put_digest(w, "tree     ", review->seal, "tree_sha256");
 	put_digest(w, "lock file", review->seal, "lock_sha256");
+	auto_jv terraform = json_object(review->seal, "terraform"), backend = json_object(review->seal, "backend");
+	put_digest(w, "program  ", terraform, "sha256");
+	put_digest(w, "backend  ", backend, "config_sha256");
 	put_digest(w, "findings ", review->seal, "findings_sha256");
 	auto_jv digest = json_object(review->seal, "digest");
 	put_digest(w, "effect   ", digest, "effect");

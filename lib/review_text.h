@@ -57,6 +57,12 @@ int review_text(const struct review *review, const struct review_terms *terms, s
 #define REVIEW_LOST_SIZE 513
 void review_lost(const struct review *review, char lost[REVIEW_LOST_SIZE]);
 
+/* What stands before the plan's id, in quotes. */
+#define REVIEW_PLAN_HEADING "\nApplies plan "
+
+/* The plan that a text of ours (LEN bytes) says it applies; 0 when it names none. */
+int review_plan(const char *text, size_t len, char id[STATE_ID_SIZE]);
+
 /* Append LEN bytes as one quoted datum. */
 int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err);
 

@@ -38,7 +38,9 @@ enum sandbox_reader { READER_STOPS, READER_MAY_GO };
 struct sandbox_job {
 	jv run;			   /* policy.run */
 	jv settings;		   /* drivers.NAME of sbx.yaml */
-	jv digests;		   /* program name to SHA-256: those that must be found inside; may be invalid */
+	jv seal;		   /* of the plan that it runs; invalid for none: then none of the next three is compared inside */
+	jv programs, mounts;	   /* digests by name and by path (programs.h) */
+	jv providers;		   /* packages of the mirror that it is shown (providers.h); invalid for none */
 	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */

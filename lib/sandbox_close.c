@@ -125,7 +125,8 @@ void sandbox_take_state_back(struct sandbox_stage *s)
 
 	if (!s->prepared->writes || s->prepared->state_file == NULL)
 		return;
-	int got = ws_state_take_back(&s->prepared->ws, s->run_fd, &taken, &err);
+	int got = sandbox_began_nothing(s) ? ws_state_put_back(&s->prepared->ws, s->run_fd, &taken, &err)
+					   : ws_state_take_back(&s->prepared->ws, s->run_fd, &taken, &err);
 	if (got < 0)
 		log_error(&err);
 	s->state_file = got < 0 ? "not_taken" : sandbox_taken_name(taken);
@@ -185,7 +186,11 @@ static void keep_plan(struct sandbox_stage *s)
 		return;
 	}
 	struct sandbox_plan plan = {.call = s->call,
-				    .digests = s->prepared->digests,
+				    .programs = s->prepared->programs,
+				    .mounts = s->prepared->mounts,
+				    .providers = s->prepared->providers,
+				    .backend = s->prepared->backend,
+				    .target_sha256 = s->prepared->target_sha256,
 				    .state = s->prepared->state_facts,
 				    .tree = s->prepared->job.tree,
 				    .findings = s->findings,

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "io.h"
+#include "sandbox_places.h"
 #include "sandbox_table.h"
 #include "start.h"
 

@@ -148,16 +148,25 @@ static int take_data(struct run *run, const struct frame *frame)
 	return io_write_all(run->artifact_fd, frame->payload, frame->len, &run->broken);
 }
 
+static int is_code(const char *text)
+{
+	return text != NULL && text[0] != '\0' && strlen(text) < sizeof((struct sbx_error *)NULL)->code &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
 static int take_refused(struct run *run, const struct frame *frame)
 {
 	auto_jv object = payload(run, frame);
 	const char *code = json_str(object, "code"), *message = json_str(object, "message");
+	const char *hint = json_str(object, "hint");
 
 	run->outcome->complete = 1;
 	if (run->outcome->started)
 		return bad_stream(run, "a refusal after a step");
-	sbx_fail(&run->outcome->trouble, SBX_DENIED, code != NULL ? code : "sandbox_refused", "%s",
+	sbx_fail(&run->outcome->trouble, SBX_DENIED, is_code(code) ? code : "sandbox_refused", "%s",
 		 message != NULL ? message : "the sandbox refused to start");
+	if (hint != NULL)
+		sbx_hint(&run->outcome->trouble, "%s", hint);
 	return 0;
 }
 

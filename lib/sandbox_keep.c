@@ -1,14 +1,12 @@
 /* The seal of a kept plan. */
 #include "sandbox_keep.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "call.h"
 #include "clock.h"
-#include "hostcheck.h"
+#include "lock_file.h"
 #include "plan.h"
-#include "tree.h"
 
 int sandbox_makes_plan(jv run)
 {
@@ -27,19 +25,15 @@ int sandbox_makes_plan(jv run)
 static int lock_digest(const struct sandbox_file *tree, const char *cwd, char sha256[DIGEST_HEX_SIZE],
 		       struct sbx_error *err)
 {
-	auto_free char *path = NULL, *text = NULL;
-	int at_top = cwd == NULL || strcmp(cwd, ".") == 0;
-	size_t len = 0;
+	auto_free char *text = NULL;
+	size_t len;
 
 	sha256[0] = '\0';
-	if (tree->fd < 0)
-		return 0;
-	if (asprintf(&path, "%s%s%s", at_top ? "" : cwd, at_top ? "" : "/", HOSTCHECK_LOCK_FILE) < 0)
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	int found = tree_find(tree->fd, tree->size, path, HOSTCHECK_LOCK_MAX, &text, &len, err);
-	if (found == 1)
+	if (lock_file_find(tree->fd, tree->size, cwd, &text, &len, err) < 0)
+		return -1;
+	if (text != NULL)
 		digest_sha256_hex(text, len, sha256);
-	return found < 0 ? -1 : 0;
+	return 0;
 }
 
 /* The program of the step that analyses: the one whose words about the plan were believed. */
@@ -82,9 +76,11 @@ static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandb
 	seal = json_set_str(seal, "driver", json_str(run, "driver"));
 	seal = json_set_str(seal, "target", json_str(run, "target"));
 	seal = json_set_str(seal, "isolation", json_str(outcome->isolation, "isolation"));
+	seal = json_set(seal, "image", json_has(run, "image") ? json_get(run, "image") : jv_null());
+	seal = json_set_str(seal, "target_sha256", plan->target_sha256);
 	seal = json_set_str(seal, "workspace", json_str(workspace, "name"));
 	seal = json_set(seal, "workspace_at", workspace_at(run));
-	seal = json_set_str(seal, "backend", jv_is_valid(plan->state) ? "local" : "none");
+	seal = json_set(seal, "backend", jv_copy(plan->backend));
 	return jv_is_valid(plan->state) ? json_set(seal, "state", jv_copy(plan->state)) : seal;
 }
 
@@ -172,8 +168,11 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 	seal = json_set_str(take_jv(&seal), "plan_sha256", plan_sha256);
 	seal = json_set_str(take_jv(&seal), "tree_sha256", plan->tree.sha256);
 	seal = json_set_str(take_jv(&seal), "lock_sha256", lock_sha256);
-	seal = json_set(take_jv(&seal), "terraform", judged_by(run, plan->digests, outcome->analysis));
-	seal = json_set(take_jv(&seal), "programs", jv_copy(plan->digests));
+	seal = json_set(take_jv(&seal), "terraform", judged_by(run, plan->programs, outcome->analysis));
+	seal = json_set(take_jv(&seal), "programs", jv_copy(plan->programs));
+	seal = json_set(take_jv(&seal), "mounts", jv_copy(plan->mounts));
+	seal = json_set(take_jv(&seal), "providers",
+			jv_is_valid(plan->providers) ? jv_copy(plan->providers) : jv_array());
 	seal = add_judgement(take_jv(&seal), plan, outcome->analysis);
 	seal = json_set_str(take_jv(&seal), "findings_sha256", findings_sha256);
 	seal = json_set_int(take_jv(&seal), "findings", total);

@@ -7,9 +7,10 @@
 
 /* What the seal is made from, beside the outcome. Everything is borrowed. */
 struct sandbox_plan {
-	jv call;    /* its seals verified */
-	jv digests; /* program name to SHA-256 of the host's file */
-	jv state;   /* {workspace, path, lineage, serial, sha256}; jv_invalid() for a tool without state */
+	jv call;				 /* its seals verified */
+	jv programs, mounts, providers, backend; /* as the seal has them (plan.h) */
+	const char *target_sha256;		 /* "" without a target */
+	jv state; /* {workspace, path, lineage, serial, sha256}; jv_invalid() for a tool without state */
 	struct sandbox_file tree; /* the workspace copy that was planned on */
 	jv findings;		  /* those of sbx-plan and our own, strongest first */
 	const char *verdict;	  /* over all of them */

@@ -6,16 +6,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "backend.h"
 #include "call.h"
 #include "hostcheck.h"
 #include "io.h"
-#include "plan.h"
+#include "lock_file.h"
 #include "plan_room.h"
-#include "program.h"
+#include "programs.h"
+#include "providers.h"
 #include "result.h"
 #include "sandbox_driver.h"
 #include "sandbox_keep.h"
-#include "sandbox_table.h"
+#include "sandbox_places.h"
+#include "signal_format.h"
 #include "wire.h"
 
 #define RC_FILE "terraformrc"
@@ -24,10 +27,17 @@ void prepared_init(struct prepared *p)
 {
 	*p = (struct prepared){.run = jv_invalid(),
 			       .seal = jv_invalid(),
-			       .digests = jv_invalid(),
+			       .programs = jv_invalid(),
+			       .mounts = jv_invalid(),
+			       .providers = jv_invalid(),
+			       .backend = jv_invalid(),
 			       .state_facts = jv_invalid(),
 			       .ws = WS_STATE_NONE,
-			       .job = {.tree = SANDBOX_NO_FILE,
+			       .job = {.seal = jv_invalid(),
+				       .programs = jv_invalid(),
+				       .mounts = jv_invalid(),
+				       .providers = jv_invalid(),
+				       .tree = SANDBOX_NO_FILE,
 				       .plan = SANDBOX_NO_FILE,
 				       .state = SANDBOX_NO_FILE,
 				       .credentials_fd = -1,
@@ -40,7 +50,10 @@ void prepared_clear(struct prepared *p)
 {
 	jv_free(take_jv(&p->run));
 	jv_free(take_jv(&p->seal));
-	jv_free(take_jv(&p->digests));
+	jv_free(take_jv(&p->programs));
+	jv_free(take_jv(&p->mounts));
+	jv_free(take_jv(&p->providers));
+	jv_free(take_jv(&p->backend));
 	jv_free(take_jv(&p->state_facts));
 	ws_state_close(&p->ws);
 	scrub_free(take_ptr(&p->scrub));
@@ -152,23 +165,22 @@ static int take_state(struct prepared *p, const struct state *state, struct sbx_
 	return lock_state(p, state, name, path, err);
 }
 
-/* The kept plan and the copy of the workspace that it was made on. */
-static int take_plan(struct prepared *p, const struct state *state, const struct secret *key, jv call,
-		     struct sbx_error *err)
+/* The kept plan and the copy of the workspace that it was made on, as hostcheck has found them. */
+static int use_plan(struct prepared *p, struct checked_plan *plan, struct sbx_error *err)
 {
-	auto_jv policy = json_object(call, "policy"), named = json_object(policy, "plan");
-	const char *id = json_str(named, "id");
-	char seal_sha256[65];
+	const char *tree_sha256 = json_str(plan->seal, "tree_sha256"), *plan_sha256 = json_str(plan->seal, "plan_sha256");
 
-	if (id == NULL)
-		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call runs a plan and names none");
-	if (plan_find(state, key, id, &p->seal, seal_sha256, err) < 0 ||
-	    plan_open_file(state, p->seal, &p->job.plan.fd, err) < 0 ||
-	    plan_open_tree(state, p->seal, &p->job.tree.fd, &p->job.tree.size, err) < 0)
-		return -1;
-	const char *tree_sha256 = json_str(p->seal, "tree_sha256");
-	snprintf(p->job.tree.sha256, sizeof p->job.tree.sha256, "%s", tree_sha256 != NULL ? tree_sha256 : "");
-	return digest_fd_hex(p->job.plan.fd, LIMIT_ARTIFACT, p->job.plan.sha256, &p->job.plan.size, err);
+	if (tree_sha256 == NULL || plan_sha256 == NULL || sandbox_makes_plan(p->run))
+		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call runs a plan that is none, or makes another");
+	p->job.tree = (struct sandbox_file){.fd = take_fd(&plan->tree_fd), .size = plan->tree_size};
+	p->job.plan = (struct sandbox_file){.fd = take_fd(&plan->plan_fd), .size = plan->plan_size};
+	snprintf(p->job.tree.sha256, sizeof p->job.tree.sha256, "%s", tree_sha256);
+	snprintf(p->job.plan.sha256, sizeof p->job.plan.sha256, "%s", plan_sha256);
+	p->seal = take_jv(&plan->seal);
+	p->programs = take_jv(&plan->programs);
+	p->mounts = take_jv(&plan->mounts);
+	p->providers = take_jv(&plan->providers);
+	return 0;
 }
 
 static int take_tree(struct prepared *p, const struct config *config, struct sbx_error *err)
@@ -184,40 +196,36 @@ static int take_tree(struct prepared *p, const struct config *config, struct sbx
 	return p->job.tree.fd < 0 ? -1 : 0;
 }
 
-enum need { NEED_CHECK, NEED_DIGEST };
-
-/* A plan holds only for the programs that made it, so their digests count; for the rest the file's owner and mode do.
- */
-static int take_programs(struct prepared *p, const struct state *state, enum need need, struct sbx_error *err)
+/* What of the mirror the run is shown: what the lock file in its directory names, whatever it is that reads it. */
+static int find_providers(struct prepared *p, struct sbx_error *err)
 {
-	auto_jv programs = json_object(p->run, "programs");
-	auto_jv digests = jv_object();
-	char sha256[DIGEST_HEX_SIZE];
+	auto_jv workspace = json_object(p->run, "workspace");
+	const char *mirror = json_str(p->run, "mirror");
+	auto_free char *lock = NULL;
+	size_t len;
 
-	if (!jv_is_valid(programs))
-		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names no programs");
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
-	     i = jv_object_iter_next(programs, i)) {
-		auto_jv name = jv_object_iter_key(programs, i), program = jv_object_iter_value(programs, i);
-		const char *path = json_str(program, "path");
-		if (path == NULL || json_text(name) == NULL)
-			return sbx_fail(err, SBX_PROTOCOL, "bad_call", "policy.run names a program without a path");
-		if (need == NEED_CHECK) {
-			if (program_check(path, err) < 0)
-				return -1;
-			continue;
-		}
-		if (program_digest(state, path, sha256, err) < 0)
-			return -1;
-		digests = json_set_str(take_jv(&digests), json_text(name), sha256);
-	}
-	if (need == NEED_CHECK)
+	if (mirror == NULL || p->job.tree.fd < 0)
 		return 0;
-	p->digests = take_jv(&digests);
-	/* Only where a sealed plan runs is the digest compared again inside: hashing costs what starting terraform
-	 * does. */
-	p->job.digests = jv_is_valid(p->seal) ? p->digests : jv_invalid();
-	return 0;
+	if (lock_file_find(p->job.tree.fd, p->job.tree.size, json_str(workspace, "cwd"), &lock, &len, err) < 0)
+		return -1;
+	return providers_find(mirror, lock, len, &p->providers, err);
+}
+
+/* A plan holds for the programs and the providers that made it, and for its backend. For any other run it is enough
+ * that nobody else can write its programs. */
+static int take_parts(struct prepared *p, const struct config *config, const struct state *state, struct sbx_error *err)
+{
+	const char *mirror = json_str(p->run, "mirror");
+
+	if (find_providers(p, err) < 0)
+		return -1;
+	if (!sandbox_makes_plan(p->run))
+		return programs_check(p->run, err);
+	if (backend_of(p->run, p->job.tree.fd, p->job.tree.size, &p->backend, err) < 0 ||
+	    hostcheck_target(config, json_str(p->run, "target"), p->target_sha256, err) < 0 ||
+	    programs_digest(state, p->run, &p->programs, &p->mounts, err) < 0)
+		return -1;
+	return jv_is_valid(p->providers) ? providers_digest(state, mirror, &p->providers, err) : 0;
 }
 
 static int is_terraform(jv run)
@@ -278,14 +286,14 @@ static int take_signals(struct prepared *p, const struct state *state, jv policy
 {
 	const char *sha256 = json_str(policy, "policy_sha256");
 	unsigned char digest[DIGEST_SIZE];
-	char name[sizeof "cache/" + DIGEST_HEX_SIZE + sizeof "/signals"];
+	char name[sizeof "cache/" + DIGEST_HEX_SIZE + sizeof "/" SIGNAL_CACHE_NAME];
 	struct stat st;
 
 	if (json_bool(p->run, "analyse") != 1)
 		return 0;
 	if (sha256 == NULL || digest_from_hex(sha256, digest, sizeof digest) < 0)
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call names no policy");
-	snprintf(name, sizeof name, "cache/%s/signals", sha256);
+	snprintf(name, sizeof name, "cache/%s/" SIGNAL_CACHE_NAME, sha256);
 	if (fstatat(state->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode)) {
 		sbx_fail(err, SBX_CONFIG, "signals_missing",
 			 "the signal rules of the policy that decided about this call are not there");
@@ -319,28 +327,38 @@ static int check_room(const struct prepared *p, const struct state *state, jv ca
 	return plan_make_room(state, principal != NULL ? principal : "", 0, err);
 }
 
+/* What is to run it, whether it was planned before or plans now. */
+static int take_work(struct prepared *p, const struct config *config, const struct state *state, jv call,
+		     struct checked_plan *plan, struct sbx_error *err)
+{
+	if (jv_is_valid(plan->seal))
+		return use_plan(p, plan, err);
+	if (check_room(p, state, call, err) < 0 || take_tree(p, config, err) < 0)
+		return -1;
+	return take_parts(p, config, state, err);
+}
+
 int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
 		    const struct secret *key, jv call, int run_fd, int credentials_fd, int secrets_fd,
 		    struct sbx_error *err)
 {
 	auto_jv policy = json_object(call, "policy");
+	auto_checked_plan plan = CHECKED_PLAN_NONE;
 
 	p->run = json_object(policy, "run");
 	p->job.run = p->run;
 	p->job.run_fd = run_fd;
 	if (!jv_is_valid(p->run))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
-	int plan = json_bool(p->run, "plan") == 1;
 	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 ||
 	    driver_can(p->run, err) < 0 || take_signals(p, state, policy, err) < 0 ||
-	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 ||
-	    take_state(p, state, err) < 0 || hostcheck(config, state, key, call, err) < 0 ||
-	    check_room(p, state, call, err) < 0)
+	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
+	    hostcheck(config, state, key, call, p->writes ? &p->ws : NULL, &plan, err) < 0 ||
+	    take_work(p, config, state, call, &plan, err) < 0 || write_rc(p, state, call_id(call), run_fd, err) < 0)
 		return -1;
-	if ((plan ? take_plan(p, state, key, call, err) : take_tree(p, config, err)) < 0)
-		return -1;
-	if (take_programs(p, state, plan || sandbox_makes_plan(p->run) ? NEED_DIGEST : NEED_CHECK, err) < 0 ||
-	    write_rc(p, state, call_id(call), run_fd, err) < 0)
-		return -1;
+	p->job.seal = p->seal;
+	p->job.programs = p->programs;
+	p->job.mounts = p->mounts;
+	p->job.providers = p->providers;
 	return check_out(p, state, call, run_fd, err);
 }

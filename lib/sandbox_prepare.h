@@ -10,7 +10,11 @@
 struct prepared {
 	jv run;		/* policy.run */
 	jv seal;	/* of the kept plan that is to run; jv_invalid() for none */
-	jv digests;	/* of the programs, where a plan depends on them; else jv_invalid() */
+	/* Where a plan is run or made, else jv_invalid(); providers without their digests where none is (programs.h,
+	 * providers.h, backend.h). */
+	jv programs, mounts, providers;
+	jv backend;		/* where one is made */
+	char target_sha256[65]; /* too; "" without a target */
 	jv state_facts; /* {workspace, path, lineage, serial, sha256} of the state as it was given; jv_invalid() without
 			   one */
 	struct ws_state ws;	/* access write: locked until it is closed */

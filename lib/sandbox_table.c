@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 
 #include "io.h"
+#include "lock_file.h"
+#include "sandbox_places.h"
 
 static const int programs_max = 64; /* of one run; policy.yaml itself rarely names ten */
 static const int env_max = 128;
-static const int mounts_max = 64; /* what the local driver takes */
 static const uint64_t default_grace_ms = 10000;
 static const uint64_t default_output = (uint64_t)256 << 10;
 
@@ -30,30 +31,6 @@ static int copy_str(char **to, const char *text, const char *what, struct sbx_er
 		return bad_run(err, what);
 	*to = strdup(text);
 	return *to != NULL ? 0 : no_memory(err);
-}
-
-char *sandbox_program_path(jv run, const char *name)
-{
-	auto_jv programs = json_object(run, "programs"), program = json_object(programs, name != NULL ? name : "");
-	const char *path = json_str(program, "path"), *base = path != NULL ? strrchr(path, '/') : NULL;
-	char *inside = NULL;
-
-	if (name == NULL || base == NULL || base[1] == '\0' || strchr(name, '/') != NULL || name[0] == '.' ||
-	    asprintf(&inside, SANDBOX_PROGRAMS "/%s%s", name, base) < 0)
-		return NULL;
-	return inside;
-}
-
-char *sandbox_state_path(jv run)
-{
-	auto_jv workspace = json_object(run, "workspace"), state = json_object(workspace, "state");
-	const char *dir = json_str(state, "path");
-	char *path = NULL;
-
-	if (dir == NULL || asprintf(&path, "%s%sterraform.tfstate", strcmp(dir, ".") == 0 ? "" : dir,
-				    strcmp(dir, ".") == 0 ? "" : "/") < 0)
-		return NULL;
-	return path;
 }
 
 static int fill_argv(jv argv, struct step *step, struct sbx_error *err)
@@ -207,25 +184,108 @@ static int fill_inputs(const struct sandbox_job *job, struct steps *steps, struc
 	return 0;
 }
 
+static int add_program_digest(struct steps *steps, char *path, const char *sha256, struct sbx_error *err)
+{
+	struct program_digest *program = &steps->programs[steps->program_count++];
+
+	program->path = path;
+	if (path == NULL || sha256 == NULL || strlen(sha256) >= sizeof program->sha256)
+		return bad_run(err, "programs");
+	memcpy(program->sha256, sha256, strlen(sha256) + 1);
+	return 0;
+}
+
 static int fill_programs(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
 {
-	int n = jv_get_kind(job->digests) == JV_KIND_OBJECT ? json_length(job->digests) : 0;
+	jv programs = job->programs, mounts = job->mounts;
+	int count = jv_is_valid(job->seal) ? json_length(programs) + json_length(mounts) : 0;
 
-	if (n > programs_max)
+	if (count > programs_max)
 		return bad_run(err, "programs");
-	steps->programs = calloc((size_t)n + 1, sizeof *steps->programs);
+	steps->programs = calloc((size_t)count + 1, sizeof *steps->programs);
 	if (steps->programs == NULL)
 		return no_memory(err);
-	for (int i = n > 0 ? jv_object_iter(job->digests) : 0; n > 0 && jv_object_iter_valid(job->digests, i);
-	     i = jv_object_iter_next(job->digests, i)) {
-		auto_jv name = jv_object_iter_key(job->digests, i);
-		const char *digest = json_text(name) != NULL ? json_str(job->digests, json_text(name)) : NULL;
-		struct program_digest *program = &steps->programs[steps->program_count++];
-		program->path = sandbox_program_path(job->run, json_text(name));
-		if (program->path == NULL || digest == NULL || strlen(digest) >= sizeof program->sha256)
-			return bad_run(err, "programs");
-		memcpy(program->sha256, digest, strlen(digest) + 1);
+	if (count == 0)
+		return 0;
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
+	     i = jv_object_iter_next(programs, i)) {
+		auto_jv name = jv_object_iter_key(programs, i), sha256 = jv_object_iter_value(programs, i);
+		char *path = sandbox_program_path(job->run, json_text(name));
+		if (add_program_digest(steps, path, json_text(sha256), err) < 0)
+			return -1;
 	}
+	for (int i = jv_object_iter(mounts); jv_object_iter_valid(mounts, i); i = jv_object_iter_next(mounts, i)) {
+		auto_jv path = jv_object_iter_key(mounts, i), sha256 = jv_object_iter_value(mounts, i);
+		const char *text = json_text(path);
+		if (add_program_digest(steps, text != NULL ? strdup(text) : NULL, json_text(sha256), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int fill_packages(const struct sandbox_job *job, struct sealed_parts *sealed, struct sbx_error *err)
+{
+	int n = json_length(job->providers);
+
+	sealed->packages = calloc((size_t)n + 1, sizeof *sealed->packages);
+	if (sealed->packages == NULL)
+		return no_memory(err);
+	for (int i = 0; i < n; i++) {
+		auto_jv provider = json_at(job->providers, i);
+		struct package_digest *package = &sealed->packages[sealed->package_count++];
+		const char *hash = json_str(provider, "package");
+		package->path = sandbox_provider_path(provider);
+		if (package->path == NULL || hash == NULL || strlen(hash) >= sizeof package->hash ||
+		    copy_str(&package->source, json_str(provider, "source"), "providers", err) < 0)
+			return bad_run(err, "providers");
+		memcpy(package->hash, hash, strlen(hash) + 1);
+	}
+	return 0;
+}
+
+/* What the seal says, for sbx-entry to find again. */
+static int fill_sealed(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
+{
+	auto_jv state = json_object(job->seal, "state");
+	const char *lock = json_str(job->seal, "lock_sha256"), *lineage = json_str(state, "lineage");
+	struct sealed_parts *sealed = &steps->sealed;
+
+	if (!jv_is_valid(job->seal))
+		return 0;
+	steps->plan = STEPS_SEALED_PLAN;
+	sealed->serial = -1;
+	json_int(state, "serial", &sealed->serial);
+	snprintf(sealed->lock_sha256, sizeof sealed->lock_sha256, "%s", lock != NULL ? lock : "");
+	snprintf(sealed->lineage, sizeof sealed->lineage, "%s", lineage != NULL ? lineage : "");
+	int at_top = strcmp(steps->cwd, ".") == 0;
+	if (asprintf(&sealed->lock_path, "%s%s" LOCK_FILE_NAME, at_top ? "" : steps->cwd, at_top ? "" : "/") < 0) {
+		sealed->lock_path = NULL;
+		return no_memory(err);
+	}
+	return fill_packages(job, sealed, err);
+}
+
+/* How strong an isolation is; -1 for a word that is none. */
+static int rank_of(const char *isolation)
+{
+	static const char *const ranks[] = {"local", "gvisor", "cluster-gvisor"};
+
+	for (size_t i = 0; isolation != NULL && i < ARRAY_LEN(ranks); i++)
+		if (strcmp(ranks[i], isolation) == 0)
+			return (int)i;
+	return -1;
+}
+
+/* The tool's own requirement, or what the plan was made in when that was more. */
+static int fill_require(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
+{
+	const char *require = json_str(job->run, "require"), *planned = json_str(job->seal, "isolation");
+
+	if (rank_of(require) >= 0 && rank_of(planned) > rank_of(require))
+		require = planned;
+	if (require == NULL || strlen(require) >= sizeof steps->require)
+		return bad_run(err, "require");
+	memcpy(steps->require, require, strlen(require) + 1);
 	return 0;
 }
 
@@ -255,16 +315,14 @@ static uint64_t limit_or(jv limits, const char *name, uint64_t otherwise)
 int sandbox_table(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
 {
 	auto_jv workspace = json_object(job->run, "workspace"), limits = json_object(job->run, "limits");
-	const char *require = json_str(job->run, "require"), *cwd = json_str(workspace, "cwd");
+	const char *cwd = json_str(workspace, "cwd");
 
 	*steps = (struct steps){.output_max = limit_or(limits, "output", default_output),
 				.artifact_max = LIMIT_ARTIFACT,
 				.grace_ms = limit_or(limits, "grace_ms", default_grace_ms)};
-	if (require == NULL || strlen(require) >= sizeof steps->require)
-		return bad_run(err, "require");
-	memcpy(steps->require, require, strlen(require) + 1);
-	if (look_at_namespaces(steps, err) < 0 || copy_str(&steps->cwd, cwd != NULL ? cwd : ".", "cwd", err) < 0 ||
-	    fill_env(job, steps, err) < 0 || fill_inputs(job, steps, err) < 0 || fill_programs(job, steps, err) < 0)
+	if (fill_require(job, steps, err) < 0 || look_at_namespaces(steps, err) < 0 ||
+	    copy_str(&steps->cwd, cwd != NULL ? cwd : ".", "cwd", err) < 0 || fill_env(job, steps, err) < 0 ||
+	    fill_inputs(job, steps, err) < 0 || fill_programs(job, steps, err) < 0 || fill_sealed(job, steps, err) < 0)
 		return -1;
 	return fill_steps(job->run, steps, err);
 }
@@ -291,66 +349,4 @@ int sandbox_inputs(const struct sandbox_job *job, struct sbx_error *err)
 	    append_file(fd, &job->state, err) < 0 || io_seal(fd, err) < 0)
 		return -1;
 	return take_fd(&fd);
-}
-
-static int add_mount(struct sandbox_mounts *mounts, const char *source, const char *target, struct sbx_error *err)
-{
-	if (source == NULL || source[0] != '/' || target == NULL || strchr(source, ':') != NULL ||
-	    mounts->count >= (size_t)mounts_max)
-		return bad_run(err, "a mount");
-	for (size_t i = 0; i < mounts->count; i++)
-		if (strcmp(mounts->list[i].target, target) == 0)
-			return 0; /* two programs need the same library */
-	struct sandbox_mount *mount = &mounts->list[mounts->count++];
-	return copy_str(&mount->source, source, "a mount", err) < 0 ? -1
-								    : copy_str(&mount->target, target, "a mount", err);
-}
-
-static int add_program(jv run, const char *name, struct sandbox_mounts *mounts, struct sbx_error *err)
-{
-	auto_jv programs = json_object(run, "programs"), program = json_object(programs, name != NULL ? name : "");
-	auto_jv more = json_array(program, "mounts");
-	auto_free char *inside = sandbox_program_path(run, name);
-
-	if (add_mount(mounts, json_str(program, "path"), inside, err) < 0)
-		return -1;
-	for (int i = 0, n = json_length(more); i < n; i++) {
-		auto_jv path = json_at(more, i);
-		if (add_mount(mounts, json_text(path), json_text(path), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-int sandbox_mounts(const struct sandbox_job *job, struct sandbox_mounts *mounts, struct sbx_error *err)
-{
-	auto_jv programs = json_object(job->run, "programs");
-	const char *mirror = json_str(job->run, "mirror");
-
-	*mounts = (struct sandbox_mounts){.list = calloc((size_t)mounts_max, sizeof *mounts->list)};
-	if (mounts->list == NULL)
-		return no_memory(err);
-	if (!jv_is_valid(programs))
-		return bad_run(err, "programs");
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i);
-	     i = jv_object_iter_next(programs, i)) {
-		auto_jv name = jv_object_iter_key(programs, i);
-		if (add_program(job->run, json_text(name), mounts, err) < 0)
-			return -1;
-	}
-	if (job->rc == NULL)
-		return 0;
-	if (mirror != NULL && add_mount(mounts, mirror, SANDBOX_MIRROR, err) < 0)
-		return -1;
-	return add_mount(mounts, job->rc, SANDBOX_RC, err);
-}
-
-void sandbox_mounts_clear(struct sandbox_mounts *mounts)
-{
-	for (size_t i = 0; i < mounts->count; i++) {
-		free(mounts->list[i].source);
-		free(mounts->list[i].target);
-	}
-	free(mounts->list);
-	*mounts = (struct sandbox_mounts){.list = NULL};
 }

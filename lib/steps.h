@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "buf.h"
+#include "package.h"
+#include "ws_file.h"
 
-#define STEPS_VERSION 1u
+#define STEPS_VERSION 2u
 
 /* Where things stand inside every sandbox. */
 #define SANDBOX_WORK "/work"
@@ -57,7 +59,28 @@ struct program_digest {
 	char sha256[65];
 };
 
+/* A provider package that a run is shown. */
+struct package_digest {
+	char *path;   /* in the sandbox */
+	char *source; /* its name in a message: HOST/NAMESPACE/TYPE */
+	char hash[PACKAGE_HASH_SIZE];
+};
+
+/* What a sealed plan relies on beside the inputs and the programs. */
+struct sealed_parts {
+	char *lock_path;      /* relative to SANDBOX_WORK */
+	char lock_sha256[65]; /* "": there must be no such file */
+	/* Of the state that was planned against, for naming what of INPUT_STATE_WRITE differs: "" and -1 for none. */
+	char lineage[WS_LINEAGE_SIZE];
+	int64_t serial;
+	struct package_digest *packages;
+	uint32_t package_count;
+};
+
 #define STEPS_NAMESPACES 7 /* user mnt pid net ipc uts cgroup, in this order */
+
+/* Whether the table runs a sealed plan. Then a difference has the code of its part (plan_part.h). */
+enum steps_plan { STEPS_NO_PLAN, STEPS_SEALED_PLAN };
 
 struct steps {
 	char require[16]; /* isolation that must be found: "local", "gvisor", "cluster-gvisor" */
@@ -71,6 +94,8 @@ struct steps {
 	uint32_t input_count;
 	struct program_digest *programs; /* those that must match; may be none */
 	uint32_t program_count;
+	enum steps_plan plan;
+	struct sealed_parts sealed; /* empty unless PLAN is STEPS_SEALED_PLAN */
 	struct step *steps;
 	uint32_t step_count;
 };

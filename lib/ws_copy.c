@@ -114,8 +114,12 @@ static int put_state(struct ws_state *ws, int copy, struct sbx_error *err)
 	return ws_dir_put(ws->dir_fd, WS_STATE_FILE, copy, err);
 }
 
+/* Whether something may have written the copy that was to. */
+enum writer { WRITER_NONE, WRITER_RAN };
+
 /* What becomes of the working copy that is there. */
-static int settle_copy(struct ws_state *ws, int run_fd, enum ws_taken *taken, struct sbx_error *err)
+static int settle_copy(struct ws_state *ws, int run_fd, enum writer writer, enum ws_taken *taken,
+		       struct sbx_error *err)
 {
 	struct sbx_error reason = SBX_ERROR_INIT;
 	struct ws_file new;
@@ -132,18 +136,18 @@ static int settle_copy(struct ws_state *ws, int run_fd, enum ws_taken *taken, st
 	}
 	if (usable && strcmp(new.sha256, ws->sha256) == 0)
 		*taken = WS_UNCHANGED;
-	else if (usable && may_follow(ws, &new))
+	else if (usable && writer == WRITER_RAN && may_follow(ws, &new))
 		*taken = WS_TAKEN;
 	if (*taken == WS_TAKEN)
 		return put_state(ws, copy, err);
 	return *taken == WS_KEPT_BESIDE ? keep_beside(run_fd, err) : 0;
 }
 
-int ws_state_take_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, struct sbx_error *err)
+static int take_back(struct ws_state *ws, int run_fd, enum writer writer, enum ws_taken *taken, struct sbx_error *err)
 {
 	*taken = WS_UNCHANGED;
 	if (faccessat(run_fd, WS_WORKING_FILE, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-		if (settle_copy(ws, run_fd, taken, err) < 0)
+		if (settle_copy(ws, run_fd, writer, taken, err) < 0)
 			return -1;
 	} else if (errno != ENOENT) {
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot look for the working copy of the state");
@@ -151,6 +155,16 @@ int ws_state_take_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, st
 	if (forget_copy(ws->dir_fd, run_fd, err) < 0)
 		return -1;
 	return *taken == WS_TAKEN ? ws_dir_load(ws, err) : 0;
+}
+
+int ws_state_take_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, struct sbx_error *err)
+{
+	return take_back(ws, run_fd, WRITER_RAN, taken, err);
+}
+
+int ws_state_put_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, struct sbx_error *err)
+{
+	return take_back(ws, run_fd, WRITER_NONE, taken, err);
 }
 
 int ws_copy_recover(const struct state *state, struct ws_state *ws, const char *call, enum ws_taken *taken,

@@ -52,6 +52,10 @@ enum ws_taken { WS_UNCHANGED, WS_TAKEN, WS_KEPT_BESIDE };
  * ws_state_open tries again. */
 int ws_state_take_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, struct sbx_error *err);
 
+/* The same for a run that began nothing: nobody was to write the copy, so one that is another now is kept beside whatever
+ * it holds. */
+int ws_state_put_back(struct ws_state *ws, int run_fd, enum ws_taken *taken, struct sbx_error *err);
+
 /* For mending: take back the working copy of CALL if there is one (waits for the lock at most 10 s). A copy that
  * another call has overtaken is kept beside. A call that is gone or had no copy: WS_UNCHANGED. */
 int ws_state_recover(const struct state *state, const char *call, enum ws_taken *taken, struct sbx_error *err);

@@ -3,7 +3,8 @@
  *     mksteps frames [DIR] <FRAMES   one JSON object a line: {"type","step","text"}, or "json" for a payload that is;
  * artefacts are written to DIR/NAME. Exits 1 on a malformed stream, 2 when it ends inside a frame. mksteps TABLE INPUTS
  * [WORD...] words, in order: require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces
- * are left out) tree=DIR  artifact=NAME:FILE  read=PATH:FILE  write=PATH:FILE  program=PATH:FILE  bad-digest (spoils
+ * are left out)  sealed (it runs a sealed plan)  serial=N  lineage=L  lock=PATH:FILE  no-lock=PATH  package=PATH:PLACE:SOURCE
+ * (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE  write=PATH:FILE  program=PATH:FILE  bad-digest (spoils
  * the last of these) step [credentials] PROGRAM ARG...   (@NAME: an artefact's slot)  produce NAME PATH  end
  */
 #include <fcntl.h>
@@ -21,6 +22,7 @@
 enum { MOST = 64 };
 static struct input inputs[MOST];
 static struct program_digest programs[MOST];
+static struct package_digest packages[MOST];
 static struct step steps[LIMIT_STEPS];
 static struct slot slots[LIMIT_STEPS][LIMIT_ARGV];
 static struct produce produces[LIMIT_STEPS][MOST];
@@ -85,6 +87,36 @@ static int add_program(struct steps *s, char *path, const char *file)
 	return fd < 0 ? -1 : digest_fd_hex(fd, (uint64_t)1 << 31, program->sha256, NULL, &err);
 }
 
+static int add_lock(struct steps *s, char *path, const char *file)
+{
+	auto_fd fd = open(file, O_RDONLY | O_CLOEXEC);
+
+	s->sealed.lock_path = path;
+	last_digest = s->sealed.lock_sha256;
+	return fd < 0 ? -1 : digest_fd_hex(fd, LIMIT_LOCK_FILE, s->sealed.lock_sha256, NULL, &err);
+}
+
+static int add_package(struct steps *s, char *path, char *place)
+{
+	struct package_digest *package = &packages[s->sealed.package_count++];
+	char *source = cut(place);
+	auto_fd fd = open(place, O_RDONLY | O_CLOEXEC);
+
+	*package = (struct package_digest){.path = path, .source = source};
+	last_digest = package->hash + 3;
+	return fd < 0 || source == NULL ? -1 : package_hash(fd, place, NULL, package->hash, &err);
+}
+
+static int take_serial(struct steps *s, const char *text)
+{
+	uint64_t serial;
+
+	if (io_parse_u64(text, 0, LIMIT_INTEGER, &serial) < 0)
+		return -1;
+	s->sealed.serial = (int64_t)serial;
+	return 0;
+}
+
 static char **add_step(struct steps *s, char **word)
 {
 	uint32_t n = s->step_count++;
@@ -128,6 +160,18 @@ static int take_word(struct steps *s, char *word, int out)
 		return io_parse_u64(v, 0, UINT64_MAX, &s->grace_ms);
 	else if (strcmp(word, "foreign") == 0)
 		memset(s->host_namespaces, 0, sizeof s->host_namespaces);
+	else if (strcmp(word, "sealed") == 0)
+		s->plan = STEPS_SEALED_PLAN;
+	else if ((v = value_of(word, "serial")) != NULL)
+		return take_serial(s, v);
+	else if ((v = value_of(word, "lineage")) != NULL)
+		snprintf(s->sealed.lineage, sizeof s->sealed.lineage, "%s", v);
+	else if ((v = value_of(word, "lock")) != NULL)
+		return add_lock(s, v, cut(v));
+	else if ((v = value_of(word, "no-lock")) != NULL)
+		s->sealed.lock_path = v;
+	else if ((v = value_of(word, "package")) != NULL)
+		return add_package(s, v, cut(v));
 	else if (strcmp(word, "bad-digest") == 0)
 		last_digest[0] = last_digest[0] == '0' ? '1' : '0';
 	else if ((v = value_of(word, "tree")) != NULL)
@@ -211,6 +255,7 @@ int main(int argc, char **argv)
 			  .grace_ms = 300,
 			  .inputs = inputs,
 			  .programs = programs,
+			  .sealed = {.lock_path = (char *)".terraform.lock.hcl", .serial = -1, .packages = packages},
 			  .steps = steps,
 			  .env = env};
 	auto_buf table = BUF_INIT((size_t)8 << 20);

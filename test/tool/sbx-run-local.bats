@@ -425,6 +425,64 @@ fork_bomb() {
 	assert_equal "$(said out 1)" ran
 }
 
+@test "a sealed plan: each part has its own code, its twin runs" {
+	mkdir -p "$D/tree/envs" "$PLACE/package.$BATS_TEST_NUMBER"
+	printf lock >"$D/tree/envs/.terraform.lock.hcl"
+	printf provider >"$PLACE/package.$BATS_TEST_NUMBER/p"
+	OPTIONS+=(--bind "$PLACE/package.$BATS_TEST_NUMBER:/app/package")
+	local lock=lock=envs/.terraform.lock.hcl:$D/tree/envs/.terraform.lock.hcl
+	local package=package=/app/package:$PLACE/package.$BATS_TEST_NUMBER:a.test/b/c
+	refuses() { # CODE WORD...
+		sandbox 0 sealed "${@:2}" step /app/probe print never end
+		assert_equal "$(frame refused .code)" "$1"
+		assert_contains "$(frame refused .hint)" 'make a new plan'
+		assert_equal "$(jq -r .type "$D/lines" | tr '\n' ' ')" "hello refused "
+	}
+	refuses plan_tree_changed "$lock" "tree=$D/tree" bad-digest
+	refuses plan_file_changed "artifact=plan:$D/tree/envs/.terraform.lock.hcl" bad-digest
+	refuses plan_program_changed "program=/app/probe:$PLACE/probe" bad-digest
+	refuses plan_provider_changed "$package" bad-digest
+	assert_contains "$(frame refused .message)" a.test/b/c
+	refuses plan_provider_changed "package=/app/none:$PLACE/package.$BATS_TEST_NUMBER:a.test/b/c"
+	refuses plan_lock_changed "tree=$D/tree" "$lock" bad-digest
+	refuses plan_lock_changed "tree=$D/tree" no-lock=envs/.terraform.lock.hcl
+	refuses plan_lock_changed "$lock"
+	sandbox 0 sealed "$lock" "$package" "program=/app/probe:$PLACE/probe" "tree=$D/tree" "artifact=plan:$D/tree/envs/.terraform.lock.hcl" \
+		step /app/probe cat @plan end
+	assert_equal "$(said out 1)" lock
+	sandbox 0 sealed no-lock=envs/.terraform.lock.hcl step /app/probe print ran end
+	assert_equal "$(said out 1)" ran
+	# A symlink in its place is none: what it leads to is not what the seal means.
+	mv "$D/tree/envs/.terraform.lock.hcl" "$D/tree/lock"
+	ln -s ../lock "$D/tree/envs/.terraform.lock.hcl"
+	refuses plan_lock_changed "tree=$D/tree" "lock=envs/.terraform.lock.hcl:$D/tree/lock"
+}
+
+@test "a sealed plan's state: serial, lineage or content" {
+	state() {
+		printf '{"version":4,"serial":%s,"lineage":"%s","outputs":{%s}}' "$@" >"$file"
+	}
+	file=$PLACE/state.$BATS_TEST_NUMBER
+	OPTIONS+=(--state "$file:/work/s.tfstate")
+	refuses() { # CODE STATE...
+		state 3 one ''
+		table sealed serial=3 lineage=one "write=s.tfstate:$file" step /app/probe print never end
+		"${@:2}"
+		driver_script
+		run_sbx 0 "${ARGV[@]}"
+		frames
+		assert_equal "$(frame refused .code)" "$1"
+		assert_equal "$(jq -r .type "$D/lines" | tr '\n' ' ')" "hello refused "
+	}
+	refuses plan_serial_changed state 4 one ''
+	refuses plan_lineage_changed state 3 two ''
+	refuses plan_state_changed state 3 one '"a":{}'
+	refuses plan_state_changed truncate -s 9 "$file"
+	state 3 one ''
+	sandbox 0 sealed serial=3 lineage=one "write=s.tfstate:$file" step /app/probe print ran end
+	assert_equal "$(said out 1)" ran
+}
+
 @test "more isolation than there is, or namespaces that nobody can compare, refuse" {
 	sandbox 0 require=gvisor step /app/probe print never end
 	assert_equal "$(frame refused .code)" isolation_too_weak

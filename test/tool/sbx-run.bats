@@ -976,7 +976,7 @@ add_plan_tools() {
 	make_approved_call terraform_apply "plan=$plan"
 	echo '# a comment' >>"$T/work/envs/staging/main.tf"
 	run_sbx 77 bash -c "sbx-run <'$T/call'"
-	assert_call plan_stale
+	assert_call plan_tree_changed
 	assert_contains "$(printf '%s' "$output" | member .error.message)" "the directory changed"
 	[ -s "$(call_dir)/refused" ]
 	sed -i '$d' "$T/work/envs/staging/main.tf"

@@ -92,7 +92,7 @@ static void test_round_trip(const struct state *state, const struct secret *key)
 	CHECK(clock_parse(json_str(found, "created_at"), &created) == 0 &&
 	      clock_parse(json_str(found, "expires_at"), &expires) == 0);
 	CHECK(expires - created == PLAN_TTL_S && created <= clock_seconds() && created > clock_seconds() - 60);
-	CHECK(plan_open_file(state, found, &plan, &err) == 0 && io_is_sealed(plan));
+	CHECK(plan_open_file(state, found, &plan, &size, &err) == 0 && io_is_sealed(plan));
 	CHECK(read(plan, read_back, sizeof read_back) == (ssize_t)strlen(plan_bytes) &&
 	      memcmp(read_back, plan_bytes, strlen(plan_bytes)) == 0);
 	CHECK(plan_open_tree(state, found, &tree, &size, &err) == 0 && size == strlen(tree_bytes));
@@ -180,16 +180,16 @@ static void test_tampered(const struct state *state, const struct secret *key)
 	CHECK(accepted == 0);
 	CHECK(plan_find(state, key, id, &found, sha256, &err) == 0);
 	flip(state, id, "plan.bin", 3);
-	CHECK(plan_open_file(state, found, &fd, &err) < 0 && fd == -1);
-	CHECK_STR(code(), "plan_seal_invalid");
+	CHECK(plan_open_file(state, found, &fd, &size, &err) < 0 && fd == -1);
+	CHECK_STR(code(), "plan_file_changed");
 	flip(state, id, "tree", 0);
 	CHECK(plan_open_tree(state, found, &fd, &size, &err) < 0);
-	CHECK_STR(code(), "plan_seal_invalid");
+	CHECK_STR(code(), "plan_tree_changed");
 	flip(state, id, "findings.json", 5);
 	CHECK(plan_open_report(state, found, &report, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
 	flip(state, id, "plan.bin", 3);
-	CHECK(plan_open_file(state, found, &fd, &err) == 0);
+	CHECK(plan_open_file(state, found, &fd, &size, &err) == 0);
 	close(fd);
 }
 
@@ -243,6 +243,29 @@ static void test_expiry(const struct state *state, const struct secret *key)
 	jv_free(take_jv(&found));
 	CHECK(keep(state, key, none, old, sha256) == 0 && plan_find(state, key, old, &found, sha256, &err) < 0);
 	CHECK_STR(code(), "plan_seal_invalid");
+}
+
+/* Whoever comes by looks, but not each time. */
+static void test_sweep(const struct state *state, const struct secret *key)
+{
+	static const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	auto_jv past = some_seal("2020-01-01T00:00:00Z"), future = some_seal("2999-01-01T00:00:00Z");
+	char old[STATE_ID_SIZE], fresh[STATE_ID_SIZE], sha256[65], path[64];
+	char elsewhere[sizeof place + 16];
+	auto_state none = STATE_NONE;
+
+	CHECK(keep(state, key, future, fresh, sha256) == 0 && plan_sweep(state, &err) == 0);
+	CHECK(keep(state, key, past, old, sha256) == 0 && plan_sweep(state, &err) == 0);
+	snprintf(path, sizeof path, "plans/%s", old);
+	CHECK(faccessat(state->fd, path, F_OK, 0) == 0);
+	CHECK(utimensat(state->fd, "plans/.swept", long_ago, 0) == 0 && plan_sweep(state, &err) == 0);
+	CHECK(faccessat(state->fd, path, F_OK, 0) < 0);
+	snprintf(path, sizeof path, "plans/%s", fresh);
+	CHECK(faccessat(state->fd, path, F_OK, 0) == 0 && plan_drop(state, fresh, &err) == 0);
+	/* Where nobody plans, nothing is made. */
+	snprintf(elsewhere, sizeof elsewhere, "%s/elsewhere", place);
+	CHECK(state_open(elsewhere, &none, &err) == 0 && plan_sweep(&none, &err) == 0);
+	CHECK(faccessat(none.fd, "plans", F_OK, 0) < 0);
 }
 
 /* So many of one principal, and so many bytes; what has expired makes room. */
@@ -319,6 +342,7 @@ int main(void)
 	test_tampered(&state, &key);
 	test_moved(&state, &key);
 	test_expiry(&state, &key);
+	test_sweep(&state, &key);
 	test_room(&state, &key);
 	test_mismatch(&state, &key);
 	test_verdicts();

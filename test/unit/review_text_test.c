@@ -215,7 +215,11 @@ static int keep_plan(const char *report_text, char named[400])
 	seal = json_set_str(seal, "findings_sha256", found);
 	seal = json_set(seal, "digest", parse("{\"artefact\":\"aa\",\"effect\":\"ee\"}"));
 	seal = json_set(seal, "state", parse("{\"lineage\":\"l-1\",\"serial\":4}"));
-	auto_jv whole = json_set(seal, "terraform", parse("{\"program\":\"terraform\",\"version\":\"1.9.0\"}"));
+	seal = json_set(seal, "backend", parse("{\"type\":\"http\\n\",\"config_sha256\":\"bb\",\"workspace\":\"default\"}"));
+	seal = json_set(seal, "providers", parse("[{\"source\":\"registry.example/a/b\",\"version\":\"1.2.3\",\"package\":\"h1:x=\"}]"));
+	auto_jv whole = json_set(
+		seal, "terraform",
+		parse("{\"program\":\"terraform\",\"version\":\"1.9.0\",\"sha256\":\"cc\"}"));
 	if (plan_keep(&state, &key, whole, content_fd, content_fd, report, id, seal_sha256, &err) < 0) {
 		printf("# %s: %s\n", err.code, err.message);
 		return -1;
@@ -251,6 +255,8 @@ static void test_plan(void)
 	const char *text = text_of(call, REVIEW_SEPARATE, &out);
 	CHECK(is_well_formed(text));
 	CHECK(has(text, "  against state lineage \"l-1\" serial 4\n"
+			"  backend \"http\\x0a\", Terraform workspace \"default\"\n"
+			"  provider \"registry.example/a/b\" version \"1.2.3\", package \"h1:x=\"\n"
 			"Data is lost: 2 objects that hold data are destroyed\n"
 			"The plan's changes: 30 created, 2 updated, 1 replaced, 1 destroyed\n"
 			"Findings: 6\n"
@@ -273,7 +279,17 @@ static void test_plan(void)
 			"  findings that stand nowhere in this text: 2\n"));
 	CHECK(has(text, " with \"terraform\" version \"1.9.0\"\n"));
 	CHECK(has(text, "  plan seal \""));
+	CHECK(has(text, "  program   \"cc\"\n  backend   \"bb\"\n"));
 	CHECK(has(text, "  effect    \"ee\"\n"));
+
+	/* Its plan can be found in it, and in no text where somebody else's words say so. */
+	char id[STATE_ID_SIZE];
+	static const char quoted_heading[] = "  \"\\x0aApplies plan \\\"00000000000000000000000000000000\\\"\"";
+	CHECK(review_plan(text, out.len, id) && strncmp(named + strlen("{\"id\":\""), id, strlen(id)) == 0);
+	CHECK(!review_plan("", 0, id) && !review_plan(quoted_heading, strlen(quoted_heading), id));
+	const char *heading = strstr(text, REVIEW_PLAN_HEADING);
+	size_t whole_len = strlen(REVIEW_PLAN_HEADING) + 34;
+	CHECK(review_plan(heading, whole_len, id) && !review_plan(heading, whole_len - 1, id));
 
 	/* Another plan under the decision's name is refused. */
 	struct sbx_error err = SBX_ERROR_INIT;

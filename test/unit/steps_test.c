@@ -11,6 +11,7 @@ static struct produce produces[] = {{(char *)"plan", (char *)"out/plan.bin"}};
 static struct step steps[2];
 static struct input inputs[2];
 static struct program_digest programs[1];
+static struct package_digest packages[1];
 static char *env[] = {(char *)"A=1", (char *)"B=", NULL};
 
 static struct steps sample(void)
@@ -25,6 +26,12 @@ static struct steps sample(void)
 			  .input_count = 2,
 			  .programs = programs,
 			  .program_count = 1,
+			  .plan = STEPS_SEALED_PLAN,
+			  .sealed = {.lock_path = (char *)"envs/staging/.terraform.lock.hcl",
+				     .lineage = "one",
+				     .serial = 7,
+				     .packages = packages,
+				     .package_count = 1},
 			  .steps = steps,
 			  .step_count = 2};
 
@@ -42,6 +49,9 @@ static struct steps sample(void)
 	digest_sha256_hex("b", 1, inputs[1].sha256);
 	programs[0] = (struct program_digest){.path = (char *)"/opt/terraform"};
 	digest_sha256_hex("c", 1, programs[0].sha256);
+	packages[0] = (struct package_digest){
+		.path = (char *)"/opt/sbx/.mirror/a", .source = (char *)"a.b/c/d", .hash = "h1:x"};
+	digest_sha256_hex("l", 1, s.sealed.lock_sha256);
 	produces[0] = (struct produce){(char *)"plan", (char *)"out/plan.bin"};
 	argv[2] = (struct slot){SLOT_ARTIFACT, (char *)"plan"};
 	for (size_t i = 0; i < STEPS_NAMESPACES; i++)
@@ -83,6 +93,13 @@ static void test_round(void)
 	CHECK(got.input_count == 2 && got.inputs[0].kind == INPUT_TREE && got.inputs[0].size == 77);
 	CHECK_STR(got.inputs[1].path, "envs/staging/terraform.tfstate");
 	CHECK_STR(got.programs[0].sha256, programs[0].sha256);
+	CHECK(got.plan == STEPS_SEALED_PLAN && got.sealed.serial == 7 && got.sealed.package_count == 1);
+	CHECK_STR(got.sealed.lock_path, "envs/staging/.terraform.lock.hcl");
+	CHECK_STR(got.sealed.lock_sha256, s.sealed.lock_sha256);
+	CHECK_STR(got.sealed.lineage, "one");
+	CHECK_STR(got.sealed.packages[0].path, "/opt/sbx/.mirror/a");
+	CHECK_STR(got.sealed.packages[0].source, "a.b/c/d");
+	CHECK_STR(got.sealed.packages[0].hash, "h1:x");
 	CHECK(got.step_count == 2 && got.steps[0].flags == STEP_CREDENTIALS && got.steps[1].flags == STEP_ANALYSE);
 	CHECK_STR(got.steps[0].produces[0].path, "out/plan.bin");
 	CHECK(got.steps[1].argv[2].kind == SLOT_ARTIFACT);
@@ -118,6 +135,35 @@ static void test_paths(void)
 	CHECK(passes(&s) == 0);
 	s.cwd = (char *)"...";
 	CHECK(passes(&s) == 0);
+}
+
+static void test_sealed(void)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_buf bytes = BUF_INIT(1 << 20);
+	struct steps s = sample(), got;
+
+	s.sealed.lock_path = (char *)"../lock";
+	CHECK(passes(&s) == -1);
+	s = sample();
+	s.sealed.lock_sha256[0] = 'G';
+	CHECK(passes(&s) == -1);
+	s = sample();
+	packages[0].path = (char *)"opt";
+	CHECK(passes(&s) == -1);
+	/* No lock file, no state, no provider. */
+	s = sample();
+	s.sealed = (struct sealed_parts){.lock_path = (char *)"l", .serial = -1};
+	CHECK(steps_encode(&s, &bytes, &err) == 0 && steps_decode(bytes.data, bytes.len, &got, &err) == 0);
+	CHECK(got.sealed.serial == -1 && got.sealed.lock_sha256[0] == '\0' && got.sealed.lineage[0] == '\0');
+	steps_clear(&got);
+	/* No plan: nothing of it is written. */
+	buf_reset(&bytes);
+	s = sample();
+	s.plan = STEPS_NO_PLAN;
+	CHECK(steps_encode(&s, &bytes, &err) == 0 && steps_decode(bytes.data, bytes.len, &got, &err) == 0);
+	CHECK(got.plan == STEPS_NO_PLAN && got.sealed.lock_path == NULL && got.sealed.package_count == 0);
+	steps_clear(&got);
 }
 
 static void test_contents(void)
@@ -166,6 +212,7 @@ int main(void)
 {
 	test_round();
 	test_paths();
+	test_sealed();
 	test_contents();
 	return unit_done();
 }
