@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "desk_export.h"
 #include "io.h"
+#include "plan.h"
 #include "sshsig.h"
 
 enum { REASON_MAX = 256 };
@@ -145,6 +146,16 @@ static int do_accept(struct approvals *approvals, const struct request *request,
 	return say_ok(approvals, &row, "", 0, reply, err);
 }
 
+/* The plan that a denied request would have applied holds secrets, and nobody needs it any more. */
+static int drop_plan(const struct state *state, const struct approval *row, struct sbx_error *err)
+{
+	char plan[STATE_ID_SIZE];
+
+	if (row->text == NULL || !review_plan(row->text, row->text_len, plan))
+		return 0;
+	return plan_drop(state, plan, err);
+}
+
 static int do_deny(struct approvals *approvals, const char *name, const struct request *request, struct buf *reply,
 		   struct sbx_error *err)
 {
@@ -159,6 +170,8 @@ static int do_deny(struct approvals *approvals, const char *name, const struct r
 	if (approval_find(approvals, request->id, &row, err) < 0 ||
 	    approval_deny(approvals, &row, name, request->rest, err) < 0)
 		return -1;
+	if (drop_plan(approvals->state, &row, err) < 0)
+		return sbx_wrap(err, "the request is denied, but its plan could not be removed");
 	return say_ok(approvals, &row, "", 0, reply, err);
 }
 

@@ -15,6 +15,7 @@
 #include "io.h"
 #include "limit.h"
 #include "log.h"
+#include "plan.h"
 #include "spawn.h"
 #include "process.h"
 
@@ -293,6 +294,16 @@ static void count_one(const struct mend *mend, int runs_fd, const char *call, st
 	count->running += outcome == MEND_RUNNING;
 }
 
+/* Kept plans hold secrets, and are gone in time although nobody plans any more. */
+static void sweep_plans(const struct mend *mend)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	int swept = mend->patience == MEND_WHOLE ? plan_drop_expired(mend->state, &err) : plan_sweep(mend->state, &err);
+
+	if (swept < 0)
+		log_line("kept plans: %s (%s)", err.message, err.code);
+}
+
 int mend_all(const struct mend *mend, struct mend_count *count, struct sbx_error *err)
 {
 	auto_fd runs_fd = state_dir(mend->state, "runs", err);
@@ -313,5 +324,6 @@ int mend_all(const struct mend *mend, struct mend_count *count, struct sbx_error
 			count_one(mend, runs_fd, entry->d_name, count);
 	}
 	closedir(dir);
+	sweep_plans(mend);
 	return 0;
 }

@@ -1,5 +1,6 @@
 /* Mending what dead processes left (design section 3, "Dead stages"): the sandbox, the state, the credentials and the
- * missing tool.result of a call none of whose stages lives; and removing the directories of calls that are over.
+ * missing tool.result of a call none of whose stages lives; and removing the directories of calls that are over, and
+ * kept plans that have expired.
  *
  * Beside the stages' own files a call's directory may hold:
  *   object       what sbx-audit passed on (CALL_OBJECT)
