@@ -1,7 +1,7 @@
 /* Terminal and pager. */
 #include "person_screen.h"
 
-#include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "clock.h"
@@ -37,23 +37,60 @@ static size_t columns(void)
 		       : 0;
 }
 
+static int escape(const char *text, size_t len, struct buf *out, struct sbx_error *err)
+{
+	for (size_t i = 0; i < len; i++) {
+		int failed = person_is_plain(text[i]) ? buf_add(out, text + i, 1, err)
+						      : buf_addf(out, err, "\\x%02x", (unsigned char)text[i]);
+		if (failed < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* How much of LEN bytes stands on one row: up to a blank where there is one. */
+static size_t row_of(const char *text, size_t len, size_t width)
+{
+	size_t row = width;
+
+	if (len <= width)
+		return len;
+	while (row > 0 && text[row - 1] != ' ')
+		row--;
+	return row > 0 && strspn(text, " ") < row ? row : width;
+}
+
 /* Whoever chose a long datum could let the terminal break the line where a heading of ours begins in it; so lines are
- * broken here, and what is behind a break stands further in. WIDTH 0: they are not. */
+ * broken here, and what is behind a break stands further in. */
+static int put_line(const char *text, size_t len, size_t width, struct buf *out, struct sbx_error *err)
+{
+	size_t row = row_of(text, len, width);
+
+	for (;;) {
+		if (buf_add(out, text, row, err) < 0)
+			return -1;
+		text += row;
+		len -= row;
+		if (len == 0)
+			return 0;
+		if (buf_addf(out, err, "\n%s", continued) < 0)
+			return -1;
+		row = row_of(text, len, width - (sizeof continued - 1));
+	}
+}
+
 static int put_rows(const char *text, size_t len, size_t width, struct buf *out, struct sbx_error *err)
 {
-	size_t column = 0;
+	auto_buf plain = BUF_INIT(out->max);
 
-	for (size_t i = 0; i < len; i++) {
-		char shown[sizeof "\\xNN"];
-		size_t n = (size_t)snprintf(shown, sizeof shown, person_is_plain(text[i]) ? "%c" : "\\x%02x",
-					    (unsigned char)text[i]);
-		if (text[i] != '\n' && width > 0 && column + n > width) {
-			if (buf_addf(out, err, "\n%s", continued) < 0)
-				return -1;
-			column = sizeof continued - 1;
-		}
-		column = text[i] == '\n' ? 0 : column + n;
-		if (buf_add(out, shown, n, err) < 0)
+	if (width == 0)
+		return escape(text, len, out, err);
+	if (escape(text, len, &plain, err) < 0)
+		return -1;
+	for (const char *line = buf_str(&plain), *end; *line != '\0'; line = end + (*end == '\n')) {
+		end = line + strcspn(line, "\n");
+		if (put_line(line, (size_t)(end - line), width, out, err) < 0 ||
+		    (*end == '\n' && buf_add(out, "\n", 1, err) < 0))
 			return -1;
 	}
 	return 0;

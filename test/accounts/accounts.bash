@@ -26,6 +26,9 @@ accounts_settings() {
 	echo 'approval_pause: 0s' >>/etc/sbx/sbx.yaml
 	sed -i -e 's|path: /usr/bin/terraform|path: /usr/local/bin/terraform|' -e 's|^programs:|&\n  "true": {path: /usr/local/bin/true}\n  stepper: {path: /usr/local/bin/stepper, env_allowed: [SBX_TOKEN]}|' \
 		-e 's|^scopes:|&\n  test-read: {audience: https://api.test, permissions: ["things:read"], reads_secrets: false}|' /etc/sbx/policy/policy.yaml
+	# What terraform itself makes counts as holding data here, and one person may sign for its loss.
+	printf 'holds_data:\n  - terraform_data\n' >/etc/sbx/policy/signals/tests.yaml
+	sed -i 's|^  critical: .*|  critical: {threshold: 1, user_verification: false}|' /etc/sbx/policy/policy.yaml
 	cp "$ROOT/test/fixtures/basic/tools/"{true,apply_true,sleep}.yaml /etc/sbx/policy/tools/
 	echo 'credentials: [{scope: test-read, as: token, env: SBX_TOKEN}]' >>/etc/sbx/policy/tools/sleep.yaml
 	cat >/etc/sbx/policy/tools/apply_slowly.yaml <<-'END'
@@ -96,7 +99,7 @@ accounts_setup() {
 		home=/home/\$1
 		[ "\$1" != sbx ] || home=/var/lib/sbx
 		exec nsenter -t $first -m -p -n -i -u -- setpriv --reuid="\$1" --regid="\$1" --init-groups \
-			env -i -C "\$home" HOME="\$home" PATH=/usr/local/bin:/usr/bin:/bin TERM=dumb "\${@:2}"
+			env -i -C "\$home" HOME="\$home" PATH=/usr/local/bin:/usr/bin:/bin TERM=xterm "\${@:2}"
 	END
 	chmod 755 "$DIR/bin"/*
 	export PATH=$DIR/bin:$PATH

@@ -128,7 +128,7 @@ tool() {
 
 @test "an agent plans and applies through sbx-mcp and sudo, Alice signs by sudo, others check it with ssh-keygen" {
 	inside test -x /usr/local/bin/terraform || skip 'needs terraform or tofu'
-	local plan id
+	local plan id code
 	serve "${DOOR[@]}"
 	initialize 'evil\" 1\u001b[2J\nInstallation x'
 	tool terraform_plan '{"dir":"envs/staging"}'
@@ -141,9 +141,17 @@ tool() {
 	ask_tool terraform_apply "{\"plan\":\"$plan\"}"
 
 	wait_until 10 waits_for terraform_apply
-	person alice sign "$id"
-	assert_contains "$stderr" "$id is approved by alice"
+	code=$(account alice sbx-approve show "$id" | sha256sum | cut -c1-64 | xxd -r -p | base32 | cut -c1-8)
+	# Without the address of what is lost, or without the code, nothing is signed.
+	run_sbx 1 account alice typist 300 'Data is lost. Type the address terraform_data.web, ' "$code" -- sbx-approve sign "$id"
+	run_sbx 1 account alice typist 300 'Data is lost. Type the address terraform_data.web, ' terraform_data.web "To sign this text type $code, " terraform_data.web -- \
+		sbx-approve sign "$id"
+	run_sbx 0 account alice typist 300 'Data is lost. Type the address terraform_data.web, ' terraform_data.web "To sign this text type $code, " "$code" -- \
+		sbx-approve sign "$id"
+	assert_contains "$output" "$id is approved by alice"
+	person alice show "$id"
 	assert_equal "${output:0:13}" 'Installation '
+	assert_contains "$output" 'Data is lost: 1 object that holds data is destroyed'
 	assert_equal "$(grep -c '^Installation' <<<"$output")" 1
 	assert_contains "$output" 'calls itself "evil\" 1\x1b[2J\x0aInstallation x 1" (a claim, not checked)'
 	assert_contains "$output" 'REPLACE "terraform_data.web" because "triggers_replace"'
