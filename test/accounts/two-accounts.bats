@@ -126,6 +126,16 @@ tool() {
 	assert_equal "$count" 3
 }
 
+@test "the manual's lines for sudoers, ssh and settings are those of the README" {
+	local line count=0
+	while IFS= read -r line; do
+		accounts_readme | sed 's/\\"/"/g' | grep -qF -- "$line" || grep -qF -- "$line" "$ROOT/README.md"
+		count=$((count + 1))
+	done < <(sed -n -e 's/^\.Dl //' -e 's/ ssh-ed25519 AAAA.*//' -e '/^desk: \[/p; /^[a-z]* ALL=(sbx)/p; /^restrict,/p; /^sbx-mcp -- sudo/p' \
+		"$ROOT/man/"sbx-{approve,call,mcp}.1)
+	assert_equal "$count" 6
+}
+
 @test "an agent plans and applies through sbx-mcp and sudo, Alice signs by sudo, others check it with ssh-keygen" {
 	inside test -x /usr/local/bin/terraform || skip 'needs terraform or tofu'
 	local plan id code
