@@ -5,8 +5,6 @@
 
 #include "mcp_result.h"
 
-/* Each call is six processes; more at once only slows all of them. */
-static const size_t calls_at_once = 16;
 /* A list is read, not run: a door that takes longer is stuck. */
 static const int64_t list_deadline_ms = 20 * 1000;
 /* Clients that extend their time-out on progress do it for at least this often; and a chatty tool must not flood them.
@@ -147,7 +145,6 @@ static int start(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct
 	struct sbx_error why = SBX_ERROR_INIT;
 	int started = mcp_door_start(&r->door, q->door, words[r->wants], r->wants == WANTS_LIST ? NULL : &r->json, &why);
 
-	buf_clear(&r->json);
 	if (started < 0)
 		return mcp_queue_give_up(q, r, &why, now, err);
 	r->stage = RUNNING;
@@ -178,7 +175,7 @@ static int start_one(struct mcp_queue *q, struct mcp_request *r, struct busy *bu
 {
 	enum mcp_may may = MAY_START;
 
-	if (r->wants == WANTS_LIST ? busy->lists > 0 : busy->calls >= calls_at_once)
+	if (r->wants == WANTS_LIST ? busy->lists > 0 : busy->calls >= mcp_queue_limit(q))
 		return 0;
 	if (r->wants == WANTS_CALL && mcp_queue_ask(q, r, &may, now, err) < 0)
 		return -1;

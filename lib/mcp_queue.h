@@ -25,6 +25,8 @@ struct mcp_queue {
 	jv asks;	  /* questions by tool; invalid: not known yet */
 	int64_t asks_until;
 	int wants_asks;	    /* a call waits for them */
+	size_t calls_limit; /* at once, as the door has turned out to take; 0: not known yet */
+	unsigned calls_good; /* since it last took no more */
 	unsigned questions; /* put so far */
 	struct mcp_request *requests[MCP_QUEUE_REQUESTS + MCP_QUEUE_DOORS]; /* in order of arrival */
 	size_t count;

@@ -2,9 +2,16 @@
 #include <string.h>
 
 #include "io.h"
+#include "json.h"
 #include "mcp_queue_impl.h"
+#include "mcp_reply.h"
 #include "mcp_result.h"
 #include "mcp_tools.h"
+
+/* Each call is six processes; more at once only slows all of them. */
+static const size_t calls_at_once = 16;
+/* So many calls that the door took make it worth to try one more at once. */
+static const unsigned calls_before_more = 64;
 
 int mcp_queue_settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
 {
@@ -12,6 +19,7 @@ int mcp_queue_settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_erro
 
 	r->stage = UNWANTED;
 	r->token[0] = '\0';
+	buf_clear(&r->json);
 	return rpc_batch_leave(q->writer, batch, err);
 }
 
@@ -96,10 +104,56 @@ int mcp_queue_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, str
 	return failed;
 }
 
+size_t mcp_queue_limit(const struct mcp_queue *q)
+{
+	return q->calls_limit > 0 ? q->calls_limit : calls_at_once;
+}
+
+/* 1 when the toolkit had no room for the call: nothing was minted and nothing ran, so it can be made again. */
+static int is_crowded(const struct mcp_request *r)
+{
+	static const char mark[] = "\"too_many_calls\"";
+	const struct mcp_reply reply = reply_of(r, "");
+	auto_jv object = jv_invalid();
+
+	if (r->wants != WANTS_CALL || r->stage != RUNNING || reply.text == NULL ||
+	    memmem(reply.text, reply.len, mark, sizeof mark - 1) == NULL || mcp_reply_parse(&reply, &object) != NULL)
+		return 0;
+	auto_jv error = json_object(object, "error");
+	const char *code = json_str(error, "code"), *stage = json_str(error, "stage");
+	return code != NULL && strcmp(code, "too_many_calls") == 0 && stage != NULL && strcmp(stage, "cred") == 0;
+}
+
+/* Put R back in the line when others of ours are in its way: it goes again when one of them has ended. */
+static int wait_for_room(struct mcp_queue *q, struct mcp_request *r)
+{
+	size_t others = 0;
+
+	if (!is_crowded(r)) {
+		if (r->wants == WANTS_CALL && q->calls_limit > 0 && q->calls_limit < calls_at_once &&
+		    ++q->calls_good % calls_before_more == 0)
+			q->calls_limit++;
+		return 0;
+	}
+	for (size_t i = 0; i < q->count; i++)
+		others += q->requests[i] != r && q->requests[i]->wants == WANTS_CALL && mcp_door_there(&q->requests[i]->door);
+	if (others == 0)
+		return 0;
+	q->calls_limit = others < mcp_queue_limit(q) ? others : mcp_queue_limit(q) - 1;
+	q->calls_limit = q->calls_limit > 0 ? q->calls_limit : 1;
+	q->calls_good = 0;
+	mcp_door_clear(&r->door);
+	r->told = 0;
+	r->stage = QUEUED;
+	return 1;
+}
+
 int mcp_queue_finish(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err)
 {
 	char fence[17];
 
+	if (wait_for_room(q, r))
+		return 0;
 	io_random_hex(fence, 8);
 	const struct mcp_reply reply = reply_of(r, fence);
 	int failed = r->wants == WANTS_LIST ? answer_lists(q, &reply, now, err) : answer_call(q, r, &reply, err);

@@ -34,7 +34,7 @@ struct mcp_request {
 	enum mcp_version version;
 	char id[RPC_ID_SIZE], token[RPC_ID_SIZE], tool[MCP_TOOL_MAX + 1]; /* id "": asked for by the queue itself */
 	struct rpc_batch *batch;
-	struct buf json; /* for the door */
+	struct buf json; /* for the door; kept until it is answered, since the door may have to be asked again */
 	struct mcp_asking asking;
 	struct mcp_door door;
 	int64_t deadline;
@@ -59,6 +59,8 @@ int mcp_queue_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, str
 /* Answer R, which has no door that could, with WHY. */
 int mcp_queue_give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, int64_t now,
 		      struct sbx_error *err);
+/* How many calls may be at the door at once. */
+size_t mcp_queue_limit(const struct mcp_queue *q);
 /* Its deadline has come. */
 int mcp_queue_overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err);
 void mcp_queue_too_many(struct sbx_error *why);
