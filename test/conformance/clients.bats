@@ -38,7 +38,7 @@ python() { # NAME REQUIREMENT MODE
 @test "Python SDK 2.x, modern" { python python-2 'mcp>=2.3,<3' 2026-07-28; }
 
 inspect() { # STATUS ERA ARGUMENT...: the Inspector's command line
-	run_sbx "$1" node "$CLIENTS/npm/node_modules/.bin/mcp-inspector" --cli "$ROOT/test/conformance/server" --protocol-era "$2" "${@:3}" --format json -q
+	run_sbx "$1" node "$CLIENTS/npm/node_modules/.bin/mcp-inspector" --cli -e "SBX_BUILD=$SBX_BUILD" -e "SBX_PROFILE=$SBX_PROFILE" "$ROOT/test/conformance/server" --protocol-era "$2" "${@:3}" --format json -q
 }
 
 @test "Inspector, in each era: list by its strict rules, call, error, progress, time-out, many at once" {
@@ -54,4 +54,17 @@ inspect() { # STATUS ERA ARGUMENT...: the Inspector's command line
 		inspect 5 "$era" --method tools/call --tool-name no_such_tool
 	done
 	inspect 0 modern --method tools/call --tool-name test_simple_text --load --load-requests 40 --load-concurrency 10
+}
+
+@test "Inspector: a call that outlives the server's deadline, and one whose client is ended" {
+	with_npm
+	local inspector=(node "$CLIENTS/npm/node_modules/.bin/mcp-inspector" --cli -e "SBX_BUILD=$SBX_BUILD" -e "SBX_PROFILE=$SBX_PROFILE" "$ROOT/test/conformance/server")
+	run_sbx 5 "${inspector[@]}" --deadline 2s --method tools/call --tool-name wait --format json -q
+	assert_contains "$output" 'is still at work'
+	wait_until 20 recorded cancelled 1
+	"${inspector[@]}" --method tools/call --tool-name wait -q >/dev/null 2>&1 3>&- &
+	local pid=$!
+	wait_until 20 bash -c "'$SBX_BIN/sbx-audit' --config '$SBX_PROFILE/sbx.yaml' show --json | jq -es '[.[] | select(.event == \"sandbox.started\")] | length == 2'"
+	kill -INT "$pid"
+	wait_until 20 recorded cancelled 2
 }
