@@ -14,7 +14,9 @@ static const size_t first_hashes = 64;
 void json_keys_init(struct json_keys *keys)
 {
 	*keys = (struct json_keys){.hashes = NULL};
-	io_random(&keys->seed, sizeof keys->seed);
+	io_random(keys->seed, sizeof keys->seed);
+	io_random(&keys->salt, sizeof keys->salt);
+	keys->seed[1] |= 1;
 }
 
 void json_keys_clear(struct json_keys *keys)
@@ -78,6 +80,15 @@ void json_keys_forget(struct json_keys *keys, const struct json_run *run)
 	}
 	for (size_t i = 0; i < run->tabled; i++)
 		hash_set_remove(&keys->table, keys->hashes[run->first + i]);
+}
+
+uint64_t json_keys_hash_between(const struct json_keys *keys, uint64_t h, const char *text,
+				size_t len)
+{
+	for (size_t at = 16; at < len - 16; at += 16)
+		h = key_hash_fold(key_hash_load(text + at, 8) ^ keys->seed[0],
+				  key_hash_load(text + at + 8, 8) ^ h);
+	return h;
 }
 
 int json_keys_add(struct json_keys *keys, struct json_run *run, const char *text, size_t len,

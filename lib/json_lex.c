@@ -13,7 +13,7 @@
 
 static inline int take_open(struct json_lex *lex, const unsigned char *p, enum json_token *token)
 {
-	if (!json_lex_push(lex, (char)*p))
+	if (!json_lex_push(lex, *p))
 		return 0;
 	lex->expect = *p == '{' ? EXPECT_KEY_OR_CLOSE : EXPECT_VALUE_OR_CLOSE;
 	lex->p = p + 1;
@@ -24,7 +24,7 @@ static inline int take_open(struct json_lex *lex, const unsigned char *p, enum j
 /* A bracket that does not fit is the slow reader's. */
 static inline int take_close(struct json_lex *lex, const unsigned char *p, enum json_token *token)
 {
-	if (!json_lex_closes(lex, *p))
+	if (*p != lex->level->closes)
 		return 0;
 	json_lex_pop(lex);
 	json_lex_value_done(lex);
@@ -110,7 +110,7 @@ JSON_INLINE int take_value(struct json_lex *lex, const unsigned char *p, enum js
 {
 	if (*p == '"')
 		return take_string(lex, p, token);
-	if (*p == '{' || *p == '[')
+	if (json_lex_opens(*p))
 		return take_open(lex, p, token);
 	if (*p == 't' || *p == 'f' || *p == 'n')
 		return take_word(lex, p, token);
@@ -129,7 +129,7 @@ JSON_INLINE int take_token(struct json_lex *lex, enum json_token *token, struct 
 	lex->len = 0;
 	if (expect == EXPECT_COMMA_OR_CLOSE && *p == ',') {
 		p++;
-		expect = lex->levels[lex->depth - 1].kind == '{' ? EXPECT_KEY : EXPECT_VALUE;
+		expect = json_lex_behind_comma(lex);
 	}
 	lex->token.at = p;
 	if (*p == '"' && (expect == EXPECT_KEY || expect == EXPECT_KEY_OR_CLOSE))
@@ -185,5 +185,5 @@ int json_lex_next(struct json_lex *lex, enum json_token *token, const char **tex
 
 unsigned json_lex_depth(const struct json_lex *lex)
 {
-	return lex->depth;
+	return (unsigned)(lex->level - lex->levels);
 }

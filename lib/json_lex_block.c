@@ -10,14 +10,22 @@
 #define JSON_LEX_BLOCK 65536
 #endif
 
+static const size_t first_levels = 16;
+
 static struct json_lex *new_lex(const struct json_lex_limits *limits, struct sbx_error *err)
 {
 	struct json_lex *lex = calloc(1, sizeof *lex);
+	size_t levels = limits->depth < first_levels ? limits->depth + 1 : first_levels;
 
-	if (lex == NULL) {
+	if (lex != NULL)
+		lex->levels = calloc(levels, sizeof *lex->levels);
+	if (lex == NULL || lex->levels == NULL) {
+		free(lex);
 		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 		return NULL;
 	}
+	lex->level = lex->levels;
+	lex->levels_end = lex->levels + levels;
 	lex->limits = *limits;
 	lex->fd = -1;
 	lex->token.line = 1;

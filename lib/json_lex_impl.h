@@ -36,7 +36,7 @@ enum json_state {
 };
 
 struct json_level {
-	char kind;	      /* '{' or '[' */
+	char closes;	      /* '}' or ']'; 0: the document, around everything */
 	struct json_run keys; /* of an object */
 };
 
@@ -53,8 +53,9 @@ struct json_lex {
 	enum json_state state;
 	const char *text; /* of the last token: in the block at hand, or in BUFFER */
 	size_t len;
-	struct json_level *levels; /* owned */
-	unsigned depth, levels_cap;
+	struct json_level *levels; /* owned; the document first */
+	struct json_level *level,
+		*levels_end; /* in it: the innermost; behind as many as there is room for */
 	struct json_keys keys;
 	int keys_trusted;
 	struct buf buffer;
@@ -157,15 +158,11 @@ static inline const unsigned char *json_lex_quote(const unsigned char *p, const 
  * that stands at P before JSON_AHEAD bytes; NULL: something else does. */
 static inline const unsigned char *json_lex_behind_word(const unsigned char *p)
 {
-	size_t len = *p == 'f' ? 5 : 4;
-
-	return memcmp(p,
-		      *p == 't'	  ? "true"
-		      : *p == 'f' ? "false"
-				  : "null",
-		      len) == 0
-		       ? p + len
-		       : NULL;
+	if (*p == 't')
+		return memcmp(p, "true", 4) == 0 ? p + 4 : NULL;
+	if (*p == 'f')
+		return memcmp(p, "false", 5) == 0 ? p + 5 : NULL;
+	return memcmp(p, "null", 4) == 0 ? p + 4 : NULL;
 }
 static inline const unsigned char *json_lex_behind_integer(const unsigned char *p)
 {
@@ -180,37 +177,41 @@ static inline const unsigned char *json_lex_behind_integer(const unsigned char *
 	return p;
 }
 
-/* Open a bracket of KIND; 0: there is no room, or it is one too many. Whether C closes the last one
- * that is open; and close it. */
-static inline int json_lex_push(struct json_lex *lex, char kind)
+/* Open the bracket C; 0: there is no room, or it is one too many. And close the innermost one. An
+ * array has no keys, but asking which of them it is takes longer. */
+static inline int json_lex_opens(int c)
 {
-	if (lex->depth == lex->levels_cap || lex->depth >= lex->limits.depth)
-		return 0;
-	struct json_level *level = &lex->levels[lex->depth++];
-	level->kind = kind;
-	if (kind == '{')
-		level->keys = json_keys_open(&lex->keys);
-	return 1;
+	return (c | 0x20) == '{';
 }
-static inline int json_lex_closes(const struct json_lex *lex, int c)
+static inline int json_lex_push(struct json_lex *lex, int c)
 {
-	return lex->depth > 0 && c == (lex->levels[lex->depth - 1].kind == '{' ? '}' : ']');
+	if (lex->level + 1 == lex->levels_end)
+		return 0;
+	lex->level++;
+	lex->level->closes = (char)(c + ('}' - '{'));
+	json_keys_open(&lex->keys, &lex->level->keys);
+	return 1;
 }
 static inline void json_lex_pop(struct json_lex *lex)
 {
-	struct json_level *level = &lex->levels[--lex->depth];
+	json_keys_close(&lex->keys, &lex->level->keys);
+	lex->level--;
+}
+_Static_assert(('[' | 0x20) == '{' && ']' - '[' == '}' - '{', "brackets and braces are alike");
 
-	if (level->kind == '{')
-		json_keys_close(&lex->keys, &level->keys);
+/* What comes behind a comma. */
+static inline enum json_expect json_lex_behind_comma(const struct json_lex *lex)
+{
+	return lex->level->closes == '}' ? EXPECT_KEY : EXPECT_VALUE;
 }
 
 /* Remember a key of the innermost object; 16 bytes of TEXT can be read. As json_keys_add. */
 JSON_INLINE int json_lex_add_key(struct json_lex *lex, const char *text, size_t len,
 				 struct sbx_error *err)
 {
-	struct json_run *run = &lex->levels[lex->depth - 1].keys;
-
-	return lex->keys_trusted ? 1 : json_keys_add_near(&lex->keys, run, text, len, err);
+	return lex->keys_trusted
+		       ? 1
+		       : json_keys_add_near(&lex->keys, &lex->level->keys, text, len, err);
 }
 
 /* The next byte without taking it: a value, JSON_NONE or JSON_FAILED. */
@@ -227,7 +228,7 @@ static inline int json_lex_peek(struct json_lex *lex, struct sbx_error *err)
 /* The value that was expected is complete. */
 static inline void json_lex_value_done(struct json_lex *lex)
 {
-	lex->expect = lex->depth == 0 ? EXPECT_NOTHING : EXPECT_COMMA_OR_CLOSE;
+	lex->expect = lex->level == lex->levels ? EXPECT_NOTHING : EXPECT_COMMA_OR_CLOSE;
 }
 
 #endif

@@ -27,128 +27,126 @@ static const unsigned char *behind_special(const unsigned char *p, const unsigne
 	return (p[2] | 0x20) == 'd' && p[3] >= '8' ? NULL : p + 6;
 }
 
-/* The quote behind the text that begins at P; NULL: as above, or it may be too long. */
-JSON_INLINE const unsigned char *behind_text(const struct json_lex *lex, const unsigned char *p)
+/* Behind the quote that ends the text from P on, which has JSON_STEP bytes; NULL: as above, or it
+ * may be longer than MOST, or nothing is behind it in the block. */
+JSON_INLINE const unsigned char *behind_text(const unsigned char *p, const unsigned char *end,
+					     uint64_t most)
 {
-	const unsigned char *from = p, *end = lex->end;
+	const unsigned char *from = p;
 
-	while (end - p >= JSON_STEP) {
+	do {
 		unsigned count = json_lex_plain(p);
 		p += count;
 		if (count == JSON_STEP)
 			continue;
 		if (*p == '"')
-			return (uint64_t)(p - from) <= lex->limits.string ? p : NULL;
+			return (uint64_t)(p - from) <= most && p + 1 < end ? p + 1 : NULL;
 		if ((p = behind_special(p, end)) == NULL)
 			return NULL;
-	}
+	} while (end - p >= JSON_STEP);
 	return NULL;
 }
 
-/* Behind the key and its colon; NULL: left to the slow reader. *RESULT is as of json_keys_add, 1 if
- * that was not asked. */
+/* Behind the number or word at P; NULL: left to the slow reader. */
+JSON_INLINE const unsigned char *behind_scalar(const unsigned char *p)
+{
+	return *p >= 'a' ? json_lex_behind_word(p) : json_lex_behind_integer(p);
+}
+
+/* Behind the key at P and its colon; NULL: left to the slow reader, to which *ADDED, what
+ * json_keys_add said, is no news if it is 0. */
 JSON_INLINE const unsigned char *behind_key(struct json_lex *lex, const unsigned char *p,
-					    int *result, struct sbx_error *err)
+					    uint64_t most, int *added, struct sbx_error *err)
 {
-	const unsigned char *quote = json_lex_quote(p + 1, lex->end);
+	const unsigned char *quote = *p == '"' ? json_lex_quote(p + 1, lex->end) : NULL;
 
-	*result = 1;
-	if (quote == NULL || quote + 1 == lex->end || quote[1] != ':' ||
-	    (uint64_t)(quote - p - 1) > lex->limits.string)
+	if (quote == NULL || quote + 1 == lex->end || quote[1] != ':')
 		return NULL;
-	*result = json_lex_add_key(lex, (const char *)p + 1, (size_t)(quote - p - 1), err);
-	return *result == 1 ? quote + 2 : NULL;
-}
-
-/* Behind the number, word or string at P; NULL: left to the slow reader. */
-JSON_INLINE const unsigned char *behind_scalar(const struct json_lex *lex, const unsigned char *p)
-{
-	if (*p == '"') {
-		const unsigned char *quote = behind_text(lex, p + 1);
-		return quote == NULL ? NULL : quote + 1;
-	}
-	return *p == 't' || *p == 'f' || *p == 'n' ? json_lex_behind_word(p)
-						   : json_lex_behind_integer(p);
-}
-
-/* An opening bracket at P and, where nothing is in it, the closing one: behind what was taken.
- * *EXPECT says what comes then. NULL: left to the slow reader. */
-JSON_INLINE const unsigned char *behind_open(struct json_lex *lex, const unsigned char *p,
-					     enum json_expect *expect)
-{
-	int is_object = *p == '{';
-
-	if (!json_lex_push(lex, (char)*p))
+	size_t len = (size_t)(quote - p) - 1;
+	if (len > most)
 		return NULL;
-	*expect = is_object ? EXPECT_KEY_OR_CLOSE : EXPECT_VALUE_OR_CLOSE;
-	if (p[1] != (is_object ? '}' : ']'))
-		return p + 1;
-	json_lex_pop(lex);
-	*expect = EXPECT_COMMA_OR_CLOSE;
-	return p + 2;
+	*added = json_lex_add_key(lex, (const char *)p + 1, len, err);
+	return *added == 1 ? quote + 2 : NULL;
 }
 
-/* Close the brackets that stand at P, until TARGET are open. */
-JSON_INLINE const unsigned char *behind_closing(struct json_lex *lex, const unsigned char *p,
-						unsigned target)
+/* Where passing over stands: what LEX says of itself is old meanwhile. */
+struct passing {
+	const unsigned char *p, *last; /* the next byte; and the last token */
+	enum json_expect expect;
+};
+
+/* A value ends at AT->p: close the brackets that follow, until the innermost one is OUTER, and take
+ * the comma behind them. 1 when OUTER was reached. */
+JSON_INLINE int end_value(struct json_lex *lex, struct passing *at, const struct json_level *outer)
 {
-	for (; lex->depth > target && p < lex->end && json_lex_closes(lex, *p); p++) {
+	at->expect = EXPECT_COMMA_OR_CLOSE;
+	while (lex->level != outer && at->p < lex->end) {
+		if (*at->p == ',') {
+			at->expect = json_lex_behind_comma(lex);
+			at->p++;
+			return 0;
+		}
+		if (*at->p != lex->level->closes)
+			return 0;
 		json_lex_pop(lex);
-		lex->token.at = p;
+		at->last = at->p++;
 	}
-	return p;
+	return lex->level == outer;
 }
 
-/* As far as the block at hand and the common forms go: 1 when a value is complete and TARGET
- * brackets are open, 0, -1. */
-static int skip_in_block(struct json_lex *lex, unsigned target, struct sbx_error *err)
+/* As far as the block at hand and the common forms go: 1 when a value is complete and OUTER is the
+ * innermost bracket, 0, -1. */
+static int skip_in_block(struct json_lex *lex, unsigned depth, struct sbx_error *err)
 {
-	const unsigned char *p = lex->p, *next = p;
-	enum json_expect expect = lex->expect;
+	struct passing at = {.p = lex->p, .last = lex->p, .expect = lex->expect};
+	const struct json_level *outer = lex->levels + depth;
+	const unsigned char *const end = lex->end, *next;
+	const uint64_t most = lex->limits.string;
 	int added = 1, done = 0;
 
-	while (expect != EXPECT_NOTHING && lex->end - p >= JSON_AHEAD) {
-		if (expect == EXPECT_KEY || expect == EXPECT_KEY_OR_CLOSE) {
-			if (*p != '"' || (next = behind_key(lex, p, &added, err)) == NULL)
-				break;
-			p = next;
-			expect = EXPECT_VALUE;
-			if (lex->end - p < JSON_AHEAD)
-				break;
-		}
-		if (expect != EXPECT_COMMA_OR_CLOSE) {
-			enum json_expect behind = EXPECT_COMMA_OR_CLOSE;
-			lex->token.at = p;
-			next = *p == '{' || *p == '[' ? behind_open(lex, p, &behind)
-						      : behind_scalar(lex, p);
+	while (!done && at.expect <= EXPECT_KEY && end - at.p >= JSON_AHEAD) {
+		if (at.expect >= EXPECT_KEY_OR_CLOSE) {
+			next = behind_key(lex, at.p, most, &added, err);
 			if (next == NULL)
 				break;
-			p = next;
-			expect = behind;
-			if (expect != EXPECT_COMMA_OR_CLOSE)
-				continue;
+			at.p = next;
+			at.expect = EXPECT_VALUE;
+			if (end - next < JSON_AHEAD)
+				break;
 		}
-		p = behind_closing(lex, p, target);
-		if ((done = lex->depth == target) || p == lex->end || *p != ',')
-			break;
-		p++;
-		expect = lex->levels[lex->depth - 1].kind == '{' ? EXPECT_KEY : EXPECT_VALUE;
+		at.last = at.p;
+		if (*at.p != '"' && json_lex_opens(*at.p)) {
+			if (!json_lex_push(lex, *at.p))
+				break;
+			at.expect = *at.p == '{' ? EXPECT_KEY_OR_CLOSE : EXPECT_VALUE_OR_CLOSE;
+			if (*++at.p != lex->level->closes)
+				continue;
+		} else {
+			next = *at.p == '"' ? behind_text(at.p + 1, end, most)
+					    : behind_scalar(at.p);
+			if (next == NULL)
+				break;
+			at.p = next;
+		}
+		done = end_value(lex, &at, outer);
 	}
-	lex->p = p;
-	lex->expect = expect;
-	if (done)
+	lex->p = at.p;
+	lex->expect = at.expect;
+	if (done) {
+		lex->token.at = at.last;
 		json_lex_value_done(lex);
+	}
 	return added < 0 ? -1 : done;
 }
 
-/* One value; or, when TARGET is below the depth, what is left of the open ones. */
-static int skip(struct json_lex *lex, unsigned target, struct sbx_error *err)
+/* Until only DEPTH brackets are open: one value, or what is left of those that are open. */
+static int skip(struct json_lex *lex, unsigned depth, struct sbx_error *err)
 {
 	enum json_token token;
 	int done;
 
-	while ((done = skip_in_block(lex, target, err)) == 0) {
-		if ((done = json_lex_slow(lex, &token, err)) < 0 || lex->depth == target)
+	while ((done = skip_in_block(lex, depth, err)) == 0) {
+		if ((done = json_lex_slow(lex, &token, err)) < 0 || json_lex_depth(lex) == depth)
 			break;
 	}
 	lex->text = "";
@@ -162,13 +160,13 @@ int json_lex_skip_to(struct json_lex *lex, unsigned depth, struct sbx_error *err
 {
 	if (lex->state != JSON_READING)
 		return json_lex_stopped(lex, err);
-	return lex->depth > depth ? skip(lex, depth, err) : 0;
+	return json_lex_depth(lex) > depth ? skip(lex, depth, err) : 0;
 }
 
 int json_lex_skip_value(struct json_lex *lex, struct sbx_error *err)
 {
 	enum json_token token;
-	unsigned depth = lex->depth;
+	unsigned depth = json_lex_depth(lex);
 
 	if (lex->state != JSON_READING)
 		return json_lex_stopped(lex, err);
@@ -196,7 +194,7 @@ int json_lex_jump(struct json_lex *lex, uint64_t offset, unsigned depth, struct 
 		uint64_t want = offset - json_lex_offset(lex), left = (uint64_t)(lex->end - lex->p);
 		lex->p += want < left ? want : left;
 	}
-	while (lex->depth > depth)
+	while (json_lex_depth(lex) > depth)
 		json_lex_pop(lex);
 	json_lex_value_done(lex);
 	return 0;

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-static const unsigned first_levels = 16;
-
 static int skip_space(struct json_lex *lex, struct sbx_error *err)
 {
 	int c = json_lex_peek(lex, err);
@@ -18,15 +16,22 @@ static int skip_space(struct json_lex *lex, struct sbx_error *err)
 	return c;
 }
 
+/* Room for twice as many, and not more than may be. */
 static int grow_levels(struct json_lex *lex, struct sbx_error *err)
 {
-	unsigned cap = lex->levels_cap > 0 ? lex->levels_cap * 2 : first_levels;
-	struct json_level *grown = realloc(lex->levels, cap * sizeof *grown);
+	size_t depth = json_lex_depth(lex), cap = 2 * (depth + 1),
+	       most = (size_t)lex->limits.depth + 1;
 
+	if (depth == lex->limits.depth)
+		return json_lex_bad(lex, "json_depth", "nested too deeply", err);
+	if (cap > most)
+		cap = most;
+	struct json_level *grown = realloc(lex->levels, cap * sizeof *grown);
 	if (grown == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	lex->levels = grown;
-	lex->levels_cap = cap;
+	lex->level = grown + depth;
+	lex->levels_end = grown + cap;
 	return 0;
 }
 
@@ -34,9 +39,7 @@ static int open_bracket(struct json_lex *lex, char kind, enum json_token *token,
 			struct sbx_error *err)
 {
 	lex->p++;
-	if (lex->depth >= lex->limits.depth)
-		return json_lex_bad(lex, "json_depth", "nested too deeply", err);
-	if (lex->depth == lex->levels_cap && grow_levels(lex, err) < 0)
+	if (lex->level + 1 == lex->levels_end && grow_levels(lex, err) < 0)
 		return -1;
 	json_lex_push(lex, kind);
 	*token = kind == '{' ? JSON_OBJECT_OPEN : JSON_ARRAY_OPEN;
@@ -46,7 +49,7 @@ static int open_bracket(struct json_lex *lex, char kind, enum json_token *token,
 
 static int close_bracket(struct json_lex *lex, int c, enum json_token *token, struct sbx_error *err)
 {
-	if (!json_lex_closes(lex, c))
+	if (c != lex->level->closes)
 		return json_lex_bad(lex, "json_syntax", "a closing bracket that does not fit", err);
 	lex->p++;
 	json_lex_pop(lex);
@@ -86,7 +89,7 @@ static int value(struct json_lex *lex, int c, enum json_token *token, struct sbx
 
 static int remember_key(struct json_lex *lex, struct sbx_error *err)
 {
-	struct json_run *run = &lex->levels[lex->depth - 1].keys;
+	struct json_run *run = &lex->level->keys;
 
 	if (lex->keys_trusted)
 		return 0;
@@ -159,7 +162,7 @@ int json_lex_slow(struct json_lex *lex, enum json_token *token, struct sbx_error
 
 	if (c == ',' && lex->expect == EXPECT_COMMA_OR_CLOSE) {
 		lex->token.at = lex->p++;
-		lex->expect = lex->levels[lex->depth - 1].kind == '{' ? EXPECT_KEY : EXPECT_VALUE;
+		lex->expect = json_lex_behind_comma(lex);
 		c = skip_space(lex, err);
 	}
 	if (c == JSON_FAILED)

@@ -82,20 +82,13 @@ struct key_words {
 };
 static inline struct key_words key_hash_words(const char *text, size_t len)
 {
-	uint64_t first = key_hash_load(text, 8), second = key_hash_load(text + 8, 8);
-	uint64_t first_mask = len < 8 ? ((uint64_t)1 << (8 * len % 64)) - 1 : UINT64_MAX;
-	uint64_t second_mask = len <= 8	  ? 0
-			       : len < 16 ? ((uint64_t)1 << (8 * len % 64)) - 1
-					  : UINT64_MAX;
+	static const char mask[32] =
+		"\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff";
 
-	return (struct key_words){first & first_mask, second & second_mask};
-}
-
-/* key_hash of a text of LEN, at most 16, bytes. */
-static inline uint64_t key_hash_near(const struct key_seed *seed, uint64_t start,
-				     struct key_words words, size_t len)
-{
-	return key_hash_end(seed, key_hash_begin(seed, start, len), words.first, words.second);
+	return (struct key_words){
+		key_hash_load(text, 8) & key_hash_load(mask + 16 - len, 8),
+		key_hash_load(text + 8, 8) & key_hash_load(mask + 24 - len, 8),
+	};
 }
 
 #endif

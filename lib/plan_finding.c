@@ -108,8 +108,6 @@ void plan_finding_note(struct plan_finding *f, const char *text, int cause)
 	note->cause = cause;
 }
 
-/* --- causes --- */
-
 static int is_identifier(const char *text, size_t len)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -120,7 +118,7 @@ static int is_identifier(const char *text, size_t len)
 	return len > 0 && !(text[0] >= '0' && text[0] <= '9') && text[0] != '-';
 }
 
-static int put_place(struct buf *path, const struct signal_place *place, struct sbx_error *err)
+static int put_place(struct buf *path, const struct plan_place *place, struct sbx_error *err)
 {
 	if (place->name == NULL)
 		return buf_addf(path, err, "[%u]", (unsigned)place->index);
@@ -131,21 +129,11 @@ static int put_place(struct buf *path, const struct signal_place *place, struct 
 	return buf_add(path, "]", 1, err);
 }
 
-static const struct plan_node *node_at(const struct plan_tree *tree, const struct signal_place *places, unsigned count)
-{
-	const struct plan_node *node = plan_tree_root(tree);
-
-	for (unsigned i = 0; i < count && node != NULL; i++)
-		node = places[i].name != NULL ? plan_tree_member(tree, node, places[i].name, places[i].len)
-					      : plan_tree_element(tree, node, places[i].index);
-	return node;
-}
-
-static void take_values(struct plan_cause *cause, const struct plan_change *change, const struct signal_place *places,
+static void take_values(struct plan_cause *cause, const struct plan_change *change, const struct plan_place *places,
 			unsigned count)
 {
-	plan_value_take(&cause->before, &change->before, node_at(&change->before, places, count));
-	plan_value_take(&cause->after, &change->after, node_at(&change->after, places, count));
+	plan_value_take(&cause->before, &change->before, plan_place_find(&change->before, places, count));
+	plan_value_take(&cause->after, &change->after, plan_place_find(&change->after, places, count));
 	if (plan_mask_touches(&change->before_mask, places, count))
 		cause->before.how = PLAN_VALUE_SENSITIVE;
 	if (plan_mask_touches(&change->after_mask, places, count))
@@ -154,7 +142,7 @@ static void take_values(struct plan_cause *cause, const struct plan_change *chan
 		cause->after.how = PLAN_VALUE_UNKNOWN;
 }
 
-int plan_finding_cause(struct plan_finding *f, const struct plan_change *change, const struct signal_place *places,
+int plan_finding_cause(struct plan_finding *f, const struct plan_change *change, const struct plan_place *places,
 		       unsigned count, struct sbx_error *err)
 {
 	auto_buf whole = BUF_INIT(PATH_MAX_BYTES), path = BUF_INIT(TEXT_MAX);

@@ -52,7 +52,7 @@ void plan_finding_signal(struct plan_finding *finding, enum plan_verdict verdict
 /* The attribute of CHANGE at these places is a cause; the same one twice is one. Its index, -1 when no more are kept,
  * -2 on failure. */
 int plan_finding_cause(struct plan_finding *finding, const struct plan_change *change,
-		       const struct signal_place *places, unsigned count, struct sbx_error *err);
+		       const struct plan_place *places, unsigned count, struct sbx_error *err);
 
 /* TEXT (cut) about the cause; the same one twice is one. */
 void plan_finding_note(struct plan_finding *finding, const char *text, int cause);

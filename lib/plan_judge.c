@@ -62,8 +62,6 @@ int plan_judge_entry(struct plan_judge *judge, const char *code, struct sbx_erro
 	return add_finding(judge, err);
 }
 
-/* --- what is odd about a change --- */
-
 /* The resource type in an address: the last component but one, before the name ("module.a[\"x.y\"].aws_vpc.b[0]" is
  * "aws_vpc"). */
 static void type_in_address(const struct buf *config, const char **type, size_t *len)
@@ -127,8 +125,6 @@ static int judge_oddities(struct plan_judge *judge, uint64_t config, struct sbx_
 	return 0;
 }
 
-/* --- what the actions mean --- */
-
 struct meaning {
 	enum plan_verdict verdict;
 	const char *code; /* NULL: nothing happens */
@@ -166,19 +162,19 @@ static void add_reason(struct plan_finding *finding, const struct buf *reason)
 }
 
 /* A step of a path: a name, or an index (its digits are followed by the next text, not by an end). */
-static struct signal_place place_of(const struct plan_tree *paths, const struct plan_node *step)
+static struct plan_place place_of(const struct plan_tree *paths, const struct plan_node *step)
 {
 	const char *text = plan_tree_text(paths, step);
 	uint32_t index = 0;
 
 	if (step->kind == PLAN_STRING)
-		return (struct signal_place){.name = text, .len = step->len};
+		return (struct plan_place){.name = text, .len = step->len};
 	for (uint32_t i = 0; i < step->len; i++) {
 		if (text[i] < '0' || text[i] > '9' || index > UINT32_MAX / 10 - 1)
-			return (struct signal_place){.index = UINT32_MAX};
+			return (struct plan_place){.index = UINT32_MAX};
 		index = index * 10 + (uint32_t)(text[i] - '0');
 	}
-	return (struct signal_place){.index = index};
+	return (struct plan_place){.index = index};
 }
 
 /* The paths that force a replacement; their kinds were checked when they were read. */
@@ -188,10 +184,10 @@ static int add_replace_paths(struct plan_judge *judge, struct sbx_error *err)
 	const struct plan_node *all = plan_tree_root(paths), *path = plan_tree_first(paths, all);
 
 	for (; path != NULL; path = plan_tree_behind(paths, all, path)) {
-		struct signal_place places[SIGNAL_PLACES];
+		struct plan_place places[PLAN_PLACES];
 		unsigned count = 0;
 		const struct plan_node *step = plan_tree_first(paths, path);
-		for (; step != NULL && count < SIGNAL_PLACES; step = plan_tree_behind(paths, path, step))
+		for (; step != NULL && count < PLAN_PLACES; step = plan_tree_behind(paths, path, step))
 			places[count++] = place_of(paths, step);
 		/* No step: the object as a whole, which explains nothing. */
 		if (count > 0 && plan_finding_cause(&judge->finding, &judge->change, places, count, err) == -2)
@@ -200,8 +196,6 @@ static int add_replace_paths(struct plan_judge *judge, struct sbx_error *err)
 	judge->finding.replace_count = judge->finding.cause_count;
 	return 0;
 }
-
-/* --- signal rules --- */
 
 static int action_for_rules(const struct plan_change *change, enum signal_action *action)
 {
@@ -225,7 +219,7 @@ struct asked {
 	uint64_t config;
 };
 
-static enum signal_source source_of(void *context, const struct signal_place *places, unsigned count)
+static enum signal_source source_of(void *context, const struct plan_place *places, unsigned count)
 {
 	const struct asked *asked = context;
 	const struct plan_judge *judge = asked->judge;

@@ -16,30 +16,22 @@ static int is_true(const struct plan_node *node)
 	return node != NULL && node->kind == PLAN_TRUE;
 }
 
-/* What stands in NODE of TREE at one place. */
-static const struct plan_node *step(const struct plan_tree *tree, const struct plan_node *node,
-				    const struct signal_place *place)
-{
-	return place->name != NULL ? plan_tree_member(tree, node, place->name, place->len)
-				   : plan_tree_element(tree, node, place->index);
-}
-
 /* The node at the places, or the first true one on the way. */
-static const struct plan_node *descend(const struct plan_tree *mask, const struct signal_place *places, unsigned count)
+static const struct plan_node *descend(const struct plan_tree *mask, const struct plan_place *places, unsigned count)
 {
 	const struct plan_node *node = plan_tree_root(mask);
 
 	for (unsigned i = 0; i < count && node != NULL && !is_true(node); i++)
-		node = step(mask, node, &places[i]);
+		node = plan_place_in(mask, node, &places[i]);
 	return node;
 }
 
-int plan_mask_covers(const struct plan_tree *mask, const struct signal_place *places, unsigned count)
+int plan_mask_covers(const struct plan_tree *mask, const struct plan_place *places, unsigned count)
 {
 	return is_true(descend(mask, places, count));
 }
 
-int plan_mask_touches(const struct plan_tree *mask, const struct signal_place *places, unsigned count)
+int plan_mask_touches(const struct plan_tree *mask, const struct plan_place *places, unsigned count)
 {
 	const struct plan_node *node = descend(mask, places, count);
 
@@ -170,7 +162,7 @@ static int has_dynamic_blocks(const struct arguments *a, uint64_t names, const s
 }
 
 /* How many of the places are names. */
-static unsigned names_in(const struct signal_place *places, unsigned count)
+static unsigned names_in(const struct plan_place *places, unsigned count)
 {
 	unsigned names = 0;
 
@@ -180,7 +172,7 @@ static unsigned names_in(const struct signal_place *places, unsigned count)
 }
 
 enum signal_source plan_mask_source(const struct plan_change *change, const struct plan_survey *survey,
-				    const struct key_seed *seed, uint64_t config, const struct signal_place *places,
+				    const struct key_seed *seed, uint64_t config, const struct plan_place *places,
 				    unsigned count)
 {
 	const struct arguments a = {.survey = survey, .seed = seed, .config = config};
@@ -192,8 +184,8 @@ enum signal_source plan_mask_source(const struct plan_change *change, const stru
 	for (unsigned i = 0; i < count; i++) {
 		if (places[i].name == NULL && has_dynamic_blocks(&a, names, &change->after, after))
 			return SIGNAL_FROM_ANYTHING;
-		after = step(&change->after, after, &places[i]);
-		before = step(&change->before, before, &places[i]);
+		after = plan_place_in(&change->after, after, &places[i]);
+		before = plan_place_in(&change->before, before, &places[i]);
 		if (places[i].name == NULL)
 			continue;
 		names = key_hash(seed, names, places[i].name, places[i].len);

@@ -11,8 +11,8 @@
 int plan_mask_any(const struct plan_tree *mask);
 
 /* 1 when MASK is true at these places or above them; and the same, or anything below them. */
-int plan_mask_covers(const struct plan_tree *mask, const struct signal_place *places, unsigned count);
-int plan_mask_touches(const struct plan_tree *mask, const struct signal_place *places, unsigned count);
+int plan_mask_covers(const struct plan_tree *mask, const struct plan_place *places, unsigned count);
+int plan_mask_touches(const struct plan_tree *mask, const struct plan_place *places, unsigned count);
 
 /* 1 when something that was sensitive stays in the object (or will be known after apply) and is not sensitive any more.
  */
@@ -25,7 +25,7 @@ int plan_mask_unknown_argument(const struct plan_change *change, const struct pl
 /* What a value that is known after apply only comes from. What the configuration does not describe may have been given
  * anything. */
 enum signal_source plan_mask_source(const struct plan_change *change, const struct plan_survey *survey,
-				    const struct key_seed *seed, uint64_t config, const struct signal_place *places,
+				    const struct key_seed *seed, uint64_t config, const struct plan_place *places,
 				    unsigned count);
 
 #endif

@@ -19,7 +19,7 @@ static int has_text(enum json_token token)
 }
 
 /* A short text in one piece with what stands before it: most are short, and every piece costs a call. */
-static void add_token(const struct plan_scan *s)
+void plan_add_token(const struct plan_scan *s)
 {
 	unsigned char piece[64];
 	uint64_t len = htole64(s->len);
@@ -38,15 +38,6 @@ static void add_token(const struct plan_scan *s)
 	}
 	digest_add(s->effect, piece, head);
 	digest_add(s->effect, s->text, s->len);
-}
-
-int plan_next(struct plan_scan *s, struct sbx_error *err)
-{
-	if (json_lex_next(s->lex, &s->token, &s->text, &s->len, err) < 0)
-		return -1;
-	if (s->effect != NULL)
-		add_token(s);
-	return 0;
 }
 
 int plan_expect(struct plan_scan *s, enum json_token expected, const char *what, struct sbx_error *err)

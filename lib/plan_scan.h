@@ -32,7 +32,15 @@ struct plan_scan {
 int plan_refuse(const struct plan_scan *s, const char *code, const char *what, struct sbx_error *err);
 
 /* The next token; and the next one, which must be EXPECTED, else "plan_kind": WHAT names what was read. */
-int plan_next(struct plan_scan *s, struct sbx_error *err);
+void plan_add_token(const struct plan_scan *s); /* the last one to its effect */
+static inline int plan_next(struct plan_scan *s, struct sbx_error *err)
+{
+	if (json_lex_next(s->lex, &s->token, &s->text, &s->len, err) < 0)
+		return -1;
+	if (s->effect != NULL)
+		plan_add_token(s);
+	return 0;
+}
 int plan_expect(struct plan_scan *s, enum json_token expected, const char *what, struct sbx_error *err);
 
 /* Inside an object: 1 when a key was read, 0 at its end. Inside an array: 1 when the first token of an element was

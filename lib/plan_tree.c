@@ -46,8 +46,8 @@ static int grow(struct plan_tree *tree, struct sbx_error *err)
 
 /* The text of the last token behind the others; *AT and *LEN say where. Most find room, and need no
  * call. */
-static int add_text(const struct plan_scan *s, struct plan_tree *tree, uint32_t *at, uint32_t *len,
-		    struct sbx_error *err)
+static inline int add_text(const struct plan_scan *s, struct plan_tree *tree, uint32_t *at,
+			   uint32_t *len, struct sbx_error *err)
 {
 	struct buf *text = &tree->text;
 
@@ -60,67 +60,55 @@ static int add_text(const struct plan_scan *s, struct plan_tree *tree, uint32_t 
 	return 0;
 }
 
-static enum plan_kind kind_of(enum json_token token)
-{
-	switch (token) {
-	case JSON_OBJECT_OPEN:
-		return PLAN_OBJECT;
-	case JSON_ARRAY_OPEN:
-		return PLAN_ARRAY;
-	case JSON_STRING:
-		return PLAN_STRING;
-	case JSON_NUMBER:
-		return PLAN_NUMBER;
-	case JSON_TRUE:
-		return PLAN_TRUE;
-	case JSON_FALSE:
-		return PLAN_FALSE;
-	case JSON_NULL:
-	case JSON_KEY:
-	case JSON_OBJECT_CLOSE:
-	case JSON_ARRAY_CLOSE:
-	case JSON_END:
-		break;
-	}
-	return PLAN_NULL;
-}
+static const unsigned char kinds[] = {
+	[JSON_END] = PLAN_NULL,		 [JSON_OBJECT_OPEN] = PLAN_OBJECT,
+	[JSON_OBJECT_CLOSE] = PLAN_NULL, [JSON_ARRAY_OPEN] = PLAN_ARRAY,
+	[JSON_ARRAY_CLOSE] = PLAN_NULL,	 [JSON_KEY] = PLAN_NULL,
+	[JSON_STRING] = PLAN_STRING,	 [JSON_NUMBER] = PLAN_NUMBER,
+	[JSON_TRUE] = PLAN_TRUE,	 [JSON_FALSE] = PLAN_FALSE,
+	[JSON_NULL] = PLAN_NULL,
+};
 
-/* The value whose first token was read, as the next node. While it is open, its `next` is the node
- * around it. */
-static int add_node(const struct plan_scan *s, struct plan_tree *tree, struct plan_node node,
-		    uint32_t *open, struct sbx_error *err)
+/* The value whose first token was read, as the next node, which has its name already. While it is
+ * open, its `next` is the node around it. */
+static inline int add_value(const struct plan_scan *s, struct plan_tree *tree, uint32_t *open,
+			    struct sbx_error *err)
 {
-	node.kind = (uint32_t)kind_of(s->token);
-	if (tree->count == tree->cap && grow(tree, err) < 0)
+	struct plan_node *node = &tree->nodes[tree->count];
+	enum plan_kind kind = kinds[s->token];
+
+	node->kind = (uint32_t)kind;
+	node->text = node->len = 0;
+	if ((kind == PLAN_STRING || kind == PLAN_NUMBER) &&
+	    add_text(s, tree, &node->text, &node->len, err) < 0)
 		return -1;
-	if ((node.kind == PLAN_STRING || node.kind == PLAN_NUMBER) &&
-	    add_text(s, tree, &node.text, &node.len, err) < 0)
-		return -1;
-	node.next = tree->count + 1;
-	if (node.kind == PLAN_OBJECT || node.kind == PLAN_ARRAY) {
-		node.next = *open;
+	node->next = tree->count + 1;
+	if (kind == PLAN_OBJECT || kind == PLAN_ARRAY) {
+		node->next = *open;
 		*open = tree->count;
 	}
-	tree->nodes[tree->count++] = node;
+	tree->count++;
 	return 0;
 }
 
 /* What the last token adds to TREE. */
-static int add_token(struct plan_scan *s, struct plan_tree *tree, uint32_t *open,
-		     struct sbx_error *err)
+static inline int add_token(struct plan_scan *s, struct plan_tree *tree, uint32_t *open,
+			    struct sbx_error *err)
 {
-	struct plan_node node = {.next = 0};
-
 	if (s->token == JSON_OBJECT_CLOSE || s->token == JSON_ARRAY_CLOSE) {
 		struct plan_node *closed = &tree->nodes[*open];
 		*open = closed->next;
 		closed->next = tree->count;
 		return 0;
 	}
-	if (s->token == JSON_KEY &&
-	    (add_text(s, tree, &node.key, &node.key_len, err) < 0 || plan_next(s, err) < 0))
+	if (tree->count == tree->cap && grow(tree, err) < 0)
 		return -1;
-	return add_node(s, tree, node, open, err);
+	struct plan_node *node = &tree->nodes[tree->count];
+	node->key = node->key_len = 0;
+	if (s->token == JSON_KEY &&
+	    (add_text(s, tree, &node->key, &node->key_len, err) < 0 || plan_next(s, err) < 0))
+		return -1;
+	return add_value(s, tree, open, err);
 }
 
 int plan_tree_read_rest(struct plan_scan *s, struct plan_tree *tree, struct sbx_error *err)

@@ -21,8 +21,6 @@ static const struct field example_fields[] = {
 	{"replace", FIELD_BOOLEAN, FIELD_OPTIONAL},
 };
 
-/* --- shape --- */
-
 /* The first type of RULE that is no pattern; NULL when all are. */
 static const char *default_type(jv types)
 {
@@ -100,8 +98,6 @@ int check_examples(const struct schema *s, const struct yaml_at *up, jv rule)
 	}
 	return 0;
 }
-
-/* --- running --- */
 
 /* What one example gave for its rule. */
 struct outcome {

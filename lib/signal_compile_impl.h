@@ -34,7 +34,7 @@ struct signal_use {
 	uint32_t rule;
 };
 
-/* --- signal_compile_table.c --- */
+/* In signal_compile_table.c. */
 
 void draft_init(struct signal_draft *draft);
 void draft_clear(struct signal_draft *draft);
@@ -50,7 +50,7 @@ uint32_t draft_count(const struct buf *section, size_t size);
 /* The block, behind what OUT holds. */
 int draft_finish(struct signal_draft *draft, struct buf *out, struct sbx_error *err);
 
-/* --- signal_compile_path.c --- */
+/* In signal_compile_path.c. */
 
 /* The steps of the path that is the member KEY of PARENT; *RANGE. */
 int compile_path(const struct schema *s, const struct yaml_at *up, jv parent, const char *key,
@@ -65,7 +65,7 @@ struct path_facts path_facts(const struct signal_draft *draft, struct signal_ran
 /* 1 when TEXT is a name that stands in a path without quotes. */
 int path_is_name(const char *text);
 
-/* --- signal_compile_condition.c --- */
+/* In signal_compile_condition.c. */
 
 /* What a rule may still use, and what its conditions turned out to name. */
 struct condition_terms {
@@ -75,7 +75,7 @@ struct condition_terms {
 int compile_condition(const struct schema *s, const struct yaml_at *at, jv value,
 		      struct signal_draft *draft, struct condition_terms *terms);
 
-/* --- signal_compile_rule.c --- */
+/* In signal_compile_rule.c. */
 
 /* A file's holds_data and rules into DRAFT. */
 int compile_file(const struct signal_file *file, struct signal_draft *draft);
@@ -84,7 +84,7 @@ int types_include(jv types, const char *type);
 /* 1 when a type is a pattern. */
 int type_is_pattern(const char *type);
 
-/* --- signal_compile_example.c --- */
+/* In signal_compile_example.c. */
 
 /* Run the examples of the rule at AT, which has the index NUMBER in TABLE. */
 int run_examples(const struct schema *s, const struct yaml_at *at, jv rule,

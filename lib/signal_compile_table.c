@@ -93,8 +93,6 @@ int draft_use(struct signal_draft *draft, const char *type, uint32_t rule, struc
 	return draft_add(&draft->uses, &use, sizeof use, NULL, err);
 }
 
-/* --- types --- */
-
 static int compare_uses(const void *a, const void *b, void *context)
 {
 	const struct signal_use *x = a, *y = b;
@@ -139,8 +137,6 @@ static int add_types(struct signal_draft *draft, struct buf *types, struct buf *
 	}
 	return 0;
 }
-
-/* --- block --- */
 
 static int add_sections(const struct buf *const sections[SIGNAL_SECTIONS], struct buf *block,
 			struct sbx_error *err)

@@ -17,7 +17,7 @@ enum {
 	SIGNAL_DEPTH = 8, /* nesting of conditions: the matcher recurses */
 	SIGNAL_DOCUMENTS =
 		2, /* documents in strings inside each other: the matcher holds a tree for each */
-	SIGNAL_STEPS = 16, /* of a path, with that of `each` before it: SIGNAL_PLACES */
+	SIGNAL_STEPS = 16, /* of a path, with that of `each` before it: PLAN_PLACES */
 };
 /* The file in cache/POLICY_SHA256/ of the state directory. */
 #define SIGNAL_CACHE_NAME "signals"

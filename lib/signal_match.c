@@ -100,11 +100,11 @@ static enum truth ask_object(struct signal_matcher *m, const struct signal_rule 
 		return ask_newly(m, rule, rule->when, at, spot);
 	for (uint32_t i = rule->when + 1; i < conditions[rule->when].end && any < TRUTH_YES;
 	     i = conditions[i].end) {
-		struct spot part = {.is_set = 0};
-		enum truth answer = ask_newly(m, rule, i, at, &part);
+		m->part.is_set = 0;
+		enum truth answer = ask_newly(m, rule, i, at, &m->part);
 		if (answer > any) {
 			any = answer;
-			*spot = part;
+			*spot = m->part;
 		}
 	}
 	return any;
@@ -182,13 +182,8 @@ static int report(struct signal_matcher *m, const struct signal_rule *rule, enum
 		.doubt = answer == TRUTH_UNKNOWN ? doubt(m) : NULL,
 		.place_count = spot->is_set ? spot->count : 0,
 	};
-	struct spot whole = {.count = 0};
 
-	if (spot->is_set)
-		whole = *spot;
-	memcpy(hit.places, whole.places, whole.count * sizeof *whole.places);
-	hit.before = spot_find(m->subject->before, &whole);
-	hit.after = spot_find(m->subject->after, &whole);
+	memcpy(hit.places, spot->places, hit.place_count * sizeof *hit.places);
 	return each(context, &hit, m->err);
 }
 
@@ -211,12 +206,12 @@ int signal_match(struct signal_matcher *m, const struct signal_subject *subject,
 	const struct type_rules *of = type_rules_of(m, subject->type, subject->type_len);
 	for (uint32_t i = 0; of != NULL && i < of->count; i++) {
 		const struct signal_rule *rule = &m->view.rules[of->rules[i]];
-		struct spot spot = {.is_set = 0};
 		if ((rule->on & (uint32_t)subject->action) == 0)
 			continue;
-		enum truth answer = ask_rule(m, rule, &spot);
+		m->spot.is_set = 0;
+		enum truth answer = ask_rule(m, rule, &m->spot);
 		if (m->failed ||
-		    (answer != TRUTH_NO && report(m, rule, answer, &spot, each, context) < 0))
+		    (answer != TRUTH_NO && report(m, rule, answer, &m->spot, each, context) < 0))
 			return -1;
 	}
 	return of == NULL ? -1 : 0;

@@ -2,7 +2,7 @@
 #ifndef SBX_SIGNAL_MATCH_H
 #define SBX_SIGNAL_MATCH_H
 
-#include "plan_tree.h"
+#include "plan_place.h"
 #include "plan_verdict.h"
 #include "signal_table.h"
 
@@ -13,18 +13,12 @@ enum signal_action {
 	SIGNAL_ON_DELETE = 8, /* forget too */
 };
 
-/* One name or index on the way to a value. */
-struct signal_place {
-	const char *name; /* NULL: an index */
-	size_t len;
-	uint32_t index;
-};
-#define SIGNAL_PLACES 16 /* steps of a path */
-
 /* What a value that is known after apply only comes from. */
 enum signal_source {
-	SIGNAL_FROM_PROVIDER, /* no argument sets it: what the provider chooses is no setting of this plan */
-	SIGNAL_FROM_OBJECT,   /* an object of the same provider names itself: `known: true` excuses it */
+	SIGNAL_FROM_PROVIDER, /* no argument sets it: what the provider chooses is no setting of
+				 this plan */
+	SIGNAL_FROM_OBJECT, /* an object of the same provider names itself: `known: true` excuses it
+			     */
 	SIGNAL_FROM_ANYTHING,
 };
 
@@ -34,8 +28,10 @@ struct signal_subject {
 	size_t type_len;
 	enum signal_action action;
 	const struct plan_tree *before, *after, *unknown; /* empty or null: not there */
-	/* Where the value at these places, known after apply only, comes from. NULL: from an object. */
-	enum signal_source (*source)(void *context, const struct signal_place *places, unsigned count);
+	/* Where the value at these places, known after apply only, comes from. NULL: from an
+	 * object. */
+	enum signal_source (*source)(void *context, const struct plan_place *places,
+				     unsigned count);
 	void *context;
 };
 
@@ -49,9 +45,8 @@ struct signal_hit {
 	int unread;	   /* with `unknown`: 1, it is there but cannot be read, or is too large */
 	const char *doubt; /* with `unknown`: why, as "what decides is ..."; a constant */
 	/* The value that decided, outside of documents in strings; count 0: the object itself. */
-	struct signal_place places[SIGNAL_PLACES];
+	struct plan_place places[PLAN_PLACES];
 	unsigned place_count;
-	const struct plan_node *before, *after; /* at these places; NULL: nothing there */
 };
 
 struct signal_matcher; /* what it found out about types, and scratch memory */

@@ -1,26 +1,13 @@
 /* Conditions, in three-valued logic. */
 #include "signal_match_impl.h"
 
-/* --- places --- */
-
-const struct plan_node *spot_find(const struct plan_tree *tree, const struct spot *spot)
-{
-	const struct plan_node *node = plan_tree_root(tree);
-
-	for (unsigned i = 0; i < spot->count; i++) {
-		const struct signal_place *place = &spot->places[i];
-		node = place->name != NULL ? plan_tree_member(tree, node, place->name, place->len)
-					   : plan_tree_element(tree, node, place->index);
-	}
-	return node;
-}
-
 /* Of two places that a condition needs both, the one where something changes tells more. */
 static int is_change(const struct signal_matcher *m, const struct spot *spot)
 {
 	const struct plan_tree *before = m->subject->before, *after = m->subject->after;
 
-	return !value_same(before, spot_find(before, spot), after, spot_find(after, spot));
+	return !value_same(before, plan_place_find(before, spot->places, spot->count), after,
+			   plan_place_find(after, spot->places, spot->count));
 }
 
 static void choose_spot(const struct signal_matcher *m, struct spot *spot, const struct spot *other)
@@ -30,8 +17,6 @@ static void choose_spot(const struct signal_matcher *m, struct spot *spot, const
 	if (!spot->is_set || is_change(m, other) || !is_change(m, spot))
 		*spot = *other;
 }
-
-/* --- tests --- */
 
 static int has_unknown_part(const struct walk *w, const struct cursor *at)
 {
@@ -158,8 +143,6 @@ static enum truth ask_test(struct signal_matcher *m, const struct signal_conditi
 		return TRUTH_UNKNOWN;
 	return walk_from(&w, &from);
 }
-
-/* --- conditions --- */
 
 static enum truth ask_any(struct signal_matcher *m, uint32_t first, uint32_t end,
 			  const struct cursor *at)

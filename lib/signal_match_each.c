@@ -5,8 +5,6 @@
 #include "key_hash.h"
 #include "signal_match_impl.h"
 
-/* --- what tells elements apart --- */
-
 static const struct plan_node *key_member(struct signal_matcher *m, const struct signal_rule *rule,
 					  uint32_t i, const struct plan_tree *tree,
 					  const struct plan_node *node)
@@ -43,9 +41,8 @@ static enum truth same_member(struct signal_matcher *m, const struct cursor *at,
 	struct cursor member = *at;
 
 	if (match_has_unknown(m, unknown)) {
-		if (member.documents == 0 && member.places < SIGNAL_PLACES)
-			m->places[member.places++] =
-				(struct signal_place){.name = name, .len = len};
+		if (member.documents == 0 && member.places < PLAN_PLACES)
+			m->places[member.places++] = (struct plan_place){.name = name, .len = len};
 		return match_source(m, &member) != SIGNAL_FROM_PROVIDER ? TRUTH_UNKNOWN : TRUTH_YES;
 	}
 	const struct plan_node *new = match_member(m, at->tree, at->node, name, len);
@@ -123,8 +120,6 @@ static int has_unknown_key(struct signal_matcher *m, const struct signal_rule *r
 	return any;
 }
 
-/* --- the old elements --- */
-
 /* An old element: keep it when the condition held for it, or may have. */
 static enum truth hold_element(const struct walk *w, const struct cursor *at)
 {
@@ -192,8 +187,6 @@ static struct held *find_pair(struct signal_matcher *m, const struct signal_rule
 	return held;
 }
 
-/* --- the new elements --- */
-
 /* The place of ANSWER will be told. */
 static int is_wanted(const struct walk *w, enum truth answer)
 {
@@ -248,14 +241,15 @@ static enum truth ask_new(const struct walk *w, const struct cursor *at, struct 
 
 static enum truth ask_element(const struct walk *w, const struct cursor *at)
 {
-	struct spot inner = {.is_set = 0};
+	struct spot *inner = &w->m->part;
 
 	if (is_null(at->node))
 		return TRUTH_NO;
+	inner->is_set = 0;
 	/* Walks inside the element write places behind its own alone. */
-	enum truth answer = w->rule->relative ? ask_pair(w, *at, &inner) : ask_new(w, at, &inner);
-	if (is_wanted(w, answer) && inner.is_set && inner.count > at->places)
-		*w->spot = inner;
+	enum truth answer = w->rule->relative ? ask_pair(w, *at, inner) : ask_new(w, at, inner);
+	if (is_wanted(w, answer) && inner->is_set && inner->count > at->places)
+		*w->spot = *inner;
 	else
 		spot_note(w, at, answer);
 	return answer;

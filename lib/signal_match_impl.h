@@ -63,6 +63,13 @@ struct loose_members {
 	} names[32];
 };
 
+/* The place that decided. */
+struct spot {
+	int is_set;
+	unsigned count;
+	struct plan_place places[PLAN_PLACES];
+};
+
 struct signal_matcher {
 	struct signal_view view;
 	unsigned char *marks; /* a bit for each rule */
@@ -76,10 +83,11 @@ struct signal_matcher {
 	uint64_t steps;	 /* for the rule under way */
 	int met_unknown; /* the rule met something that is known after apply only */
 	int gave_up;	 /* it took too many steps */
-	struct signal_place places[SIGNAL_PLACES]; /* from the object to where the walk is */
+	struct plan_place places[PLAN_PLACES]; /* from the object to where the walk is */
 	struct document documents[SIDES][SIGNAL_DOCUMENTS];
 	uint64_t document_count;
 
+	struct spot spot, part;	  /* of the rule under way, and of a part of it or an element */
 	struct held_set elements; /* for `each` of the rule under way */
 	struct held_set values;	  /* for the test `appears` under way */
 };
@@ -101,21 +109,14 @@ struct cursor {
 	unsigned documents; /* so many documents in strings are around it */
 };
 
-/* The place that decided. */
-struct spot {
-	int is_set;
-	unsigned count;
-	struct signal_place places[SIGNAL_PLACES];
-};
-
 /* A way along a path to every value that it names. */
 struct walk {
 	struct signal_matcher *m;
 	const struct signal_step *steps;
 	uint32_t count;
 	int follows; /* 1: keep the cursor's old value at the same place */
-	int known;   /* 1: what an object of the same provider names is none of the rule's business */
-	int unites;  /* 1: go to places too that only the old value has */
+	int known; /* 1: what an object of the same provider names is none of the rule's business */
+	int unites; /* 1: go to places too that only the old value has */
 	/* Asked of each value, with nothing there as well; the strongest answer is that of the
 	 * walk. */
 	enum truth (*end)(const struct walk *w, const struct cursor *at);
@@ -126,15 +127,15 @@ struct walk {
 	struct spot *spot; /* gets the place of the answer; or NULL */
 };
 
-/* --- signal_match_type.c --- */
+/* In signal_match_type.c. */
 
-/* The rules that TYPE meets, valid until the next call; NULL when there is no memory: the matcher has
- * failed then. */
+/* The rules that TYPE meets, valid until the next call; NULL when there is no memory: the matcher
+ * has failed then. */
 const struct type_rules *type_rules_of(struct signal_matcher *m, const char *type, size_t len);
 int type_rules_init(struct signal_matcher *m); /* -1: no memory */
 void type_rules_clear(struct signal_matcher *m);
 
-/* --- signal_match_loose.c --- */
+/* In signal_match_loose.c. */
 
 /* A test that compares with the old value. */
 static inline int signal_is_relative(const struct signal_condition *test)
@@ -148,7 +149,7 @@ static inline int signal_is_relative(const struct signal_condition *test)
 int rule_is_settled(struct signal_matcher *m, const struct signal_rule *rule,
 		    const struct cursor *object);
 
-/* --- signal_match_walk.c --- */
+/* In signal_match_walk.c. */
 
 enum truth walk_from(const struct walk *w, const struct cursor *at);
 /* Note that AT is the place of an answer, unless a place was noted for one as strong. */
@@ -165,9 +166,6 @@ enum signal_source match_source(struct signal_matcher *m, const struct cursor *a
 /* 1 when something in VALUE of the tree of unknown things is true; counts its steps. */
 int match_has_unknown(struct signal_matcher *m, const struct plan_node *value);
 
-/* The value at SPOT in TREE; NULL when nothing is there. */
-const struct plan_node *spot_find(const struct plan_tree *tree, const struct spot *spot);
-
 /* Whether the condition with INDEX holds at AT; and the place that decided that ANSWER, into an
  * empty SPOT, which stays empty when no single place did. Places are compared there in time that is
  * not counted, so it is for answers that are reported. */
@@ -175,7 +173,7 @@ enum truth condition_ask(struct signal_matcher *m, uint32_t index, const struct 
 void condition_explain(struct signal_matcher *m, uint32_t index, const struct cursor *at,
 		       enum truth answer, struct spot *spot);
 
-/* --- signal_match_test.c: one value --- */
+/* In signal_match_test.c: one value. */
 
 /* Nothing there, null, "", [] or {}. */
 int value_is_unset(const struct plan_tree *tree, const struct plan_node *node);
@@ -191,7 +189,7 @@ int value_compare(const struct plan_tree *a, const struct plan_node *x, const st
 int value_same(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
 	       const struct plan_node *y);
 
-/* --- signal_match_held.c: parts of the old value --- */
+/* In signal_match_held.c: parts of the old value. */
 
 /* Hash of a value: equal for equal ones, whatever the order of members; counts its steps. */
 uint64_t held_hash(struct signal_matcher *m, const struct plan_tree *tree,
@@ -213,7 +211,7 @@ struct held *held_first(struct signal_matcher *m, const struct held_set *set, ui
 struct held *held_next(struct signal_matcher *m, const struct held_set *set,
 		       const struct held *held);
 
-/* --- signal_match_each.c: rules about elements --- */
+/* In signal_match_each.c: rules about elements. */
 
 enum truth each_ask(struct signal_matcher *m, const struct signal_rule *rule,
 		    const struct cursor *object, struct spot *spot);

@@ -77,8 +77,6 @@ static int matches(const struct signal_matcher *m, const struct signal_condition
 	return (i < test->values.count) == (wanted == MATCHES_ONE);
 }
 
-/* --- address blocks --- */
-
 /* "/N" to its end, in decimal without a needless 0; -1 for anything else. */
 static int prefix_length(const char *text, int max)
 {
@@ -148,8 +146,6 @@ enum truth value_is_wide(const char *text, size_t len, uint32_t limit)
 		return (uint32_t)(bits - MAPPED_BITS) < limit ? TRUTH_YES : TRUTH_NO;
 	return (uint32_t)bits < 4 * limit ? TRUTH_YES : TRUTH_NO;
 }
-
-/* --- all of them --- */
 
 int value_is_unset(const struct plan_tree *tree, const struct plan_node *node)
 {

@@ -4,7 +4,7 @@
 
 #include "signal_match_impl.h"
 
-static enum truth go(const struct walk *w, uint32_t i, struct cursor at);
+static enum truth go(const struct walk *w, uint32_t i, struct cursor *at);
 
 /* A longer text takes longer to parse and to copy. */
 static const uint64_t bytes_in_step = 8;
@@ -21,8 +21,9 @@ int match_spend(struct signal_matcher *m, uint64_t n)
 enum signal_source match_source(struct signal_matcher *m, const struct cursor *at)
 {
 	const struct signal_subject *s = m->subject;
-	enum signal_source source =
-		s->source == NULL ? SIGNAL_FROM_OBJECT : s->source(s->context, m->places, at->places);
+	enum signal_source source = s->source == NULL
+					    ? SIGNAL_FROM_OBJECT
+					    : s->source(s->context, m->places, at->places);
 
 	m->met_unknown |= source != SIGNAL_FROM_PROVIDER;
 	return source;
@@ -50,10 +51,10 @@ void spot_note(const struct walk *w, const struct cursor *at, enum truth answer)
 
 /* The step from AT to a value that stands at NAME (or INDEX) there. In a document there are no
  * places. */
-static void enter(const struct walk *w, struct cursor *at, struct signal_place place)
+static void enter(const struct walk *w, struct cursor *at, const struct plan_place *place)
 {
 	if (at->documents == 0 && !at->is_nowhere)
-		w->m->places[at->places++] = place;
+		w->m->places[at->places++] = *place;
 }
 
 static int is_kind(const struct plan_node *node, enum plan_kind kind)
@@ -65,47 +66,48 @@ const struct plan_node *match_member(struct signal_matcher *m, const struct plan
 				     const struct plan_node *object, const char *name, size_t len)
 {
 	const struct plan_node *child;
+	uint64_t looked = 0;
 
 	if (!is_kind(object, PLAN_OBJECT))
 		return NULL;
 	for (child = plan_tree_first(tree, object); child != NULL;
 	     child = plan_tree_behind(tree, object, child)) {
-		if (match_spend(m, 1) < 0)
-			return NULL;
+		looked++;
 		if (child->key_len == len && memcmp(plan_tree_name(tree, child), name, len) == 0)
-			return child;
+			break;
 	}
-	return NULL;
+	return match_spend(m, looked) < 0 ? NULL : child;
 }
 
-static enum truth go_name(const struct walk *w, uint32_t i, struct cursor at, const char *name,
-			  size_t len)
+/* To the value at a name. */
+static void step_to_name(const struct walk *w, struct cursor *at, const char *name, size_t len)
 {
-	at.node = match_member(w->m, at.tree, at.node, name, len);
-	at.unknown = match_member(w->m, w->m->subject->unknown, at.unknown, name, len);
-	at.old = match_member(w->m, at.old_tree, at.old, name, len);
-	enter(w, &at, (struct signal_place){.name = name, .len = len});
-	return go(w, i + 1, at);
+	at->node = match_member(w->m, at->tree, at->node, name, len);
+	at->unknown = match_member(w->m, w->m->subject->unknown, at->unknown, name, len);
+	at->old = match_member(w->m, at->old_tree, at->old, name, len);
+	enter(w, at, &(const struct plan_place){.name = name, .len = len});
 }
 
-static enum truth go_index(const struct walk *w, uint32_t i, struct cursor at, uint32_t index)
+static int step_to_index(const struct walk *w, struct cursor *at, uint32_t index)
 {
 	if (match_spend(w->m, index) < 0)
-		return TRUTH_UNKNOWN;
-	at.node = plan_tree_element(at.tree, at.node, index);
-	at.unknown = plan_tree_element(w->m->subject->unknown, at.unknown, index);
-	at.old = plan_tree_element(at.old_tree, at.old, index);
-	enter(w, &at, (struct signal_place){.index = index});
-	return go(w, i + 1, at);
+		return -1;
+	at->node = plan_tree_element(at->tree, at->node, index);
+	at->unknown = plan_tree_element(w->m->subject->unknown, at->unknown, index);
+	at->old = plan_tree_element(at->old_tree, at->old, index);
+	enter(w, at, &(const struct plan_place){.index = index});
+	return 0;
 }
 
 /* Where an array or object has nothing in it, or is none: the rest of the path names one value that
  * is not there. */
-static enum truth go_nowhere(const struct walk *w, uint32_t i, struct cursor at)
+static enum truth go_nowhere(const struct walk *w, uint32_t i, const struct cursor *from)
 {
+	struct cursor at = *from;
+
 	at.node = at.unknown = NULL;
 	at.is_nowhere = 1;
-	return go(w, i + 1, at);
+	return go(w, i + 1, &at);
 }
 
 static const struct plan_node *first_of(const struct plan_tree *tree, const struct plan_node *array)
@@ -114,11 +116,10 @@ static const struct plan_node *first_of(const struct plan_tree *tree, const stru
 }
 
 /* A value that is no array stands for itself; its older one may have been an array of one. */
-static enum truth go_single(const struct walk *w, uint32_t i, struct cursor at)
+static void step_to_single(struct cursor *at)
 {
-	if (is_kind(at.old, PLAN_ARRAY))
-		at.old = plan_tree_first(at.old_tree, at.old);
-	return go(w, i + 1, at);
+	if (is_kind(at->old, PLAN_ARRAY))
+		at->old = plan_tree_first(at->old_tree, at->old);
 }
 
 static enum truth go_elements(const struct walk *w, uint32_t i, const struct cursor *at)
@@ -130,8 +131,6 @@ static enum truth go_elements(const struct walk *w, uint32_t i, const struct cur
 	enum truth best = TRUTH_NO;
 	int count = 0;
 
-	if (at->node != NULL && at->node->kind != PLAN_ARRAY && at->node->kind != PLAN_NULL)
-		return go_single(w, i, *at);
 	for (uint32_t index = 0; node != NULL || unknown != NULL || (w->unites && old != NULL);
 	     index++) {
 		struct cursor child = *at;
@@ -139,11 +138,11 @@ static enum truth go_elements(const struct walk *w, uint32_t i, const struct cur
 		child.unknown = unknown;
 		child.old =
 			old == NULL && index == 0 && !is_kind(at->old, PLAN_ARRAY) ? at->old : old;
-		enter(w, &child, (struct signal_place){.index = index});
+		enter(w, &child, &(const struct plan_place){.index = index});
 		if (node != NULL || match_has_unknown(w->m, unknown) ||
 		    (w->unites && old != NULL)) {
 			count++;
-			enum truth answer = go(w, i + 1, child);
+			enum truth answer = go(w, i + 1, &child);
 			if (answer > best)
 				best = answer;
 		}
@@ -153,7 +152,7 @@ static enum truth go_elements(const struct walk *w, uint32_t i, const struct cur
 		unknown = plan_tree_behind(unknown_tree, at->unknown, unknown);
 		old = plan_tree_behind(at->old_tree, at->old, old);
 	}
-	return count > 0 ? best : go_nowhere(w, i, *at);
+	return count > 0 ? best : go_nowhere(w, i, at);
 }
 
 enum wanted {
@@ -182,7 +181,9 @@ static enum truth go_members_of(const struct walk *w, uint32_t i, const struct c
 		    match_member(w->m, at->tree, at->node, name, child->key_len) != NULL)
 			continue;
 		++*count;
-		enum truth answer = go_name(w, i, *at, name, child->key_len);
+		struct cursor inner = *at;
+		step_to_name(w, &inner, name, child->key_len);
+		enum truth answer = go(w, i + 1, &inner);
 		if (answer > best)
 			best = answer;
 	}
@@ -202,10 +203,8 @@ static enum truth go_members(const struct walk *w, uint32_t i, const struct curs
 	if (best < TRUTH_YES && w->unites)
 		more = go_members_of(w, i, at, at->old_tree, at->old, WANT_MISSING, &count);
 	best = more > best ? more : best;
-	return count > 0 ? best : go_nowhere(w, i, *at);
+	return count > 0 ? best : go_nowhere(w, i, at);
 }
-
-/* --- documents in strings --- */
 
 static int parse(struct signal_matcher *m, struct document *d, const struct plan_tree *tree,
 		 const struct plan_node *string, uint64_t of)
@@ -250,24 +249,23 @@ static int open_document(struct signal_matcher *m, struct document *d,
 	return 0;
 }
 
-static enum truth go_document(const struct walk *w, uint32_t i, struct cursor at)
+static int step_to_document(const struct walk *w, struct cursor *at)
 {
 	struct signal_matcher *m = w->m;
-	const struct cursor string = at;
+	struct cursor in = *at;
 
-	if (open_document(m, &m->documents[at.side][at.documents], &at.tree, &at.node, &at.number) <
-		    0 ||
-	    (w->follows && open_document(m, &m->documents[SIDE_OLD][at.documents], &at.old_tree,
-					 &at.old, &at.old_number) < 0)) {
-		spot_note(w, &string, TRUTH_UNKNOWN);
-		return TRUTH_UNKNOWN;
+	if (open_document(m, &m->documents[at->side][at->documents], &in.tree, &in.node,
+			  &in.number) < 0 ||
+	    (w->follows && open_document(m, &m->documents[SIDE_OLD][at->documents], &in.old_tree,
+					 &in.old, &in.old_number) < 0)) {
+		spot_note(w, at, TRUTH_UNKNOWN);
+		return -1;
 	}
-	at.unknown = NULL;
-	at.documents++;
-	return go(w, i + 1, at);
+	*at = in;
+	at->unknown = NULL;
+	at->documents++;
+	return 0;
 }
-
-/* --- steps --- */
 
 static enum truth meet_unknown(const struct walk *w, uint32_t i, const struct cursor *at)
 {
@@ -280,34 +278,53 @@ static enum truth meet_unknown(const struct walk *w, uint32_t i, const struct cu
 	return answer;
 }
 
-/* Behind step I - 1. The recursion is as deep as the path is long, at most SIGNAL_STEPS. */
-static enum truth go(const struct walk *w, uint32_t i, struct cursor at)
+static int stands_for_itself(const struct plan_node *node)
 {
-	if (match_spend(w->m, 1) < 0)
-		return TRUTH_UNKNOWN;
-	if (!w->follows)
-		at.old = NULL;
-	if (is_kind(at.unknown, PLAN_TRUE))
-		return meet_unknown(w, i, &at);
-	if (i == w->count)
-		return w->end(w, &at);
-	const struct signal_step *step = &w->steps[i];
-	switch ((enum signal_step_kind)step->kind) {
-	case SIGNAL_NAME:
-		return go_name(w, i, at, w->m->view.text + step->name.at, step->name.len);
-	case SIGNAL_INDEX:
-		return go_index(w, i, at, step->index);
-	case SIGNAL_ELEMENTS:
-		return go_elements(w, i, &at);
-	case SIGNAL_MEMBERS:
-		return go_members(w, i, &at);
-	case SIGNAL_JSON:
-		return go_document(w, i, at);
-	}
-	return TRUTH_UNKNOWN;
+	return node != NULL && node->kind != PLAN_ARRAY && node->kind != PLAN_NULL;
 }
 
-enum truth walk_from(const struct walk *w, const struct cursor *at)
+/* From behind step I - 1 on; AT is moved. The recursion is as deep as the path has steps to more
+ * than one value, at most SIGNAL_STEPS. */
+static enum truth go(const struct walk *w, uint32_t i, struct cursor *at)
 {
-	return go(w, 0, *at);
+	for (;; i++) {
+		if (match_spend(w->m, 1) < 0)
+			return TRUTH_UNKNOWN;
+		if (!w->follows)
+			at->old = NULL;
+		if (is_kind(at->unknown, PLAN_TRUE))
+			return meet_unknown(w, i, at);
+		if (i == w->count)
+			return w->end(w, at);
+		const struct signal_step *step = &w->steps[i];
+		switch ((enum signal_step_kind)step->kind) {
+		case SIGNAL_NAME:
+			step_to_name(w, at, w->m->view.text + step->name.at, step->name.len);
+			break;
+		case SIGNAL_INDEX:
+			if (step_to_index(w, at, step->index) < 0)
+				return TRUTH_UNKNOWN;
+			break;
+		case SIGNAL_ELEMENTS:
+			if (!stands_for_itself(at->node))
+				return go_elements(w, i, at);
+			step_to_single(at);
+			break;
+		case SIGNAL_MEMBERS:
+			return go_members(w, i, at);
+		case SIGNAL_JSON:
+			if (step_to_document(w, at) < 0)
+				return TRUTH_UNKNOWN;
+			break;
+		default:
+			return TRUTH_UNKNOWN;
+		}
+	}
+}
+
+enum truth walk_from(const struct walk *w, const struct cursor *from)
+{
+	struct cursor at = *from;
+
+	return go(w, 0, &at);
 }

@@ -21,7 +21,7 @@ static const size_t entry_sizes[SIGNAL_SECTIONS] = {
 	1,
 };
 
-_Static_assert((int)SIGNAL_STEPS == (int)SIGNAL_PLACES,
+_Static_assert((int)SIGNAL_STEPS == (int)PLAN_PLACES,
 	       "a path has as many steps as a hit has places");
 
 /* A table under check. */

@@ -26,7 +26,7 @@ static int look(void *context, const struct signal_hit *hit, struct sbx_error *e
 
 	(void)err;
 	*total += strlen(hit->signal) + strlen(hit->text) + hit->place_count;
-	if (hit->place_count > SIGNAL_PLACES)
+	if (hit->place_count > PLAN_PLACES)
 		abort();
 	return 0;
 }

@@ -53,7 +53,7 @@ struct seen {
 static inline void add_places(struct buf *out, const struct signal_hit *hit)
 {
 	for (unsigned i = 0; i < hit->place_count; i++) {
-		const struct signal_place *place = &hit->places[i];
+		const struct plan_place *place = &hit->places[i];
 		if (place->name != NULL)
 			buf_addf(out, &err, "%s%.*s", i > 0 ? "." : "", (int)place->len,
 				 place->name);
@@ -96,9 +96,9 @@ static inline void parse(struct plan_tree *tree, const char *text)
 		printf("# a test's text is no JSON: %s\n", json.data);
 }
 
-static enum signal_source (*source)(void *context, const struct signal_place *places, unsigned count);
+static enum signal_source (*source)(void *context, const struct plan_place *places, unsigned count);
 
-static inline enum signal_source from_provider(void *context, const struct signal_place *places, unsigned count)
+static inline enum signal_source from_provider(void *context, const struct plan_place *places, unsigned count)
 {
 	(void)context;
 	(void)places;
@@ -106,7 +106,7 @@ static inline enum signal_source from_provider(void *context, const struct signa
 	return SIGNAL_FROM_PROVIDER;
 }
 
-static inline enum signal_source from_anything(void *context, const struct signal_place *places, unsigned count)
+static inline enum signal_source from_anything(void *context, const struct plan_place *places, unsigned count)
 {
 	(void)context;
 	(void)places;

@@ -467,8 +467,11 @@ struct shown {
 	struct buf text;
 };
 
-static void show(struct shown *shown, const struct plan_tree *tree, const struct plan_node *node)
+/* The value at the places of HIT. */
+static void show(struct shown *shown, const struct plan_tree *tree, const struct signal_hit *hit)
 {
+	const struct plan_node *node = plan_place_find(tree, hit->places, hit->place_count);
+
 	if (node == NULL)
 		buf_addf(&shown->text, &err, " nothing");
 	else
@@ -482,8 +485,8 @@ static int show_hit(void *context, const struct signal_hit *hit, struct sbx_erro
 	(void)e;
 	buf_addf(&shown->text, &err, "%u %s %s:", hit->rule, hit->signal,
 		 hit->unknown ? hit->doubt : hit->text);
-	show(shown, shown->subject->before, hit->before);
-	show(shown, shown->subject->after, hit->after);
+	show(shown, shown->subject->before, hit);
+	show(shown, shown->subject->after, hit);
 	return 0;
 }
 
