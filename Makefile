@@ -121,8 +121,8 @@ $(static_outputs):
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_sha256)
 
-static_modules := buf clock digest drive error frame io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_keys json_lex json_lex_block json_lex_number \
-	json_lex_slow json_lex_text json_out log package plan_part process secret spawn start steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+static_modules := buf clock digest drive error frame hash_set io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_keys json_lex json_lex_block json_lex_number \
+	json_lex_skip json_lex_slow json_lex_text json_out log package plan_part process secret spawn start steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE
 $(BUILD)/static/libsbx.a: $(static_modules:%=$(BUILD)/static/%.o)
 	@rm -f $@
