@@ -123,8 +123,10 @@ $(static_outputs):
 
 static_modules := buf clock digest drive error frame hash_set io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_keys json_lex json_lex_block json_lex_number \
 	json_lex_skip json_lex_slow json_lex_text json_out log package plan_part process secret spawn start steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+# One of them is compiled otherwise for a static program. The others are the same objects, unless those have sanitizers in them.
+static_modules_apart := $(if $(SANITIZE),$(static_modules),start)
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE
-$(BUILD)/static/libsbx.a: $(static_modules:%=$(BUILD)/static/%.o)
+$(BUILD)/static/libsbx.a: $(static_modules_apart:%=$(BUILD)/static/%.o) $(patsubst %,$(BUILD)/obj/%.o,$(filter-out $(static_modules_apart),$(static_modules)))
 	@rm -f $@
 	$(AR) rcs $@ $^
 $(BUILD)/static/%.o: lib/%.c Makefile
@@ -134,9 +136,12 @@ $(BUILD)/static/bin/%.o: bin/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(static_cflags) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
+# The code of the tests is compiled without optimization, which would take most of the time of a build; the modules under test are those of the programs.
+test_cflags = $(filter-out -D_FORTIFY_SOURCE=%,$(SBX_CFLAGS)) $(CPPFLAGS) $(CFLAGS) -O0
+
 $(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) -iquote lib -iquote test/unit $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
+	$(CC) $(test_cflags) -iquote lib -iquote test/unit $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
 
 # Programs that run inside a sandbox are static; tools of the tests that use our modules are not.
@@ -147,7 +152,7 @@ $(BUILD)/test/%: test/helpers/%.c
 test_tools_with_modules := sksign sshverify mksteps canned
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_crypto)
+	$(CC) $(test_cflags) -iquote lib $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_crypto)
 
 # A library that ssh-keygen loads; that has no sanitizer.
 $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
@@ -158,7 +163,7 @@ $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
 fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"'
 $(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) $(fuzz_flags) $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
+	$(CC) $(test_cflags) $(fuzz_flags) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
 
 $(BUILD)/test/mkplan: test/helpers/mkplan_kinds.h
@@ -177,20 +182,22 @@ deps:
 # SBX_NO_INSTALL=1 only prints what would be installed, and stops when something is missing.
 demo:
 	@scripts/deps demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(all_cores) --no-print-directory all
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/demo
 
 test-build: all $(unit_tests) $(test_tools) $(fuzz_programs)
 .PHONY: test-build
+# What builds and then does something builds on all cores, unless its caller said on how many.
+all_cores = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 test:
 	@scripts/deps test
-	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test
 
 test-mcp:
 	@scripts/deps test
-	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/tool/sbx-mcp.bats
 
 # Real accounts, sudo and sshd in namespaces of their own; needs root, and says so.
@@ -202,7 +209,7 @@ test-accounts:
 # The same tests; the sandboxed programs are static and stay without sanitizers.
 test-sanitize:
 	@scripts/deps test
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' test-build
+	@$(MAKE) $(all_cores) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' test-build
 	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test
 
 # libFuzzer over the parsers that read what comes from outside (needs clang); FUZZ_SECONDS each. The lexer reads blocks of a few bytes here, so that every

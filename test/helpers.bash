@@ -10,12 +10,22 @@ PATH=$SBX_BIN:$PATH
 export PATH
 unset SBX_CONFIG
 
+# trace_test_alone: bats takes down the stack before every command of every function, which would be half the time of many a test. From here on it does so
+# for the lines of the test itself: a failure in a helper names the line that called it.
+trace_test_alone() {
+	set +T
+}
+
 # run_sbx RC COMMAND...: run it (without the descriptor 3 of bats, for which bats would wait), keep stderr apart, and check the status. A signal is
-# never an expected failure.
+# never an expected failure. Leaves $status, $output, $lines and $stderr as "run --separate-stderr" does, for fewer processes.
 run_sbx() {
-	local want=$1
+	local want=$1 errors=$BATS_TEST_TMPDIR/stderr-of-run
 	shift
-	run --separate-stderr bash -c 'exec 3>&-; exec "$@"' run_sbx timeout -k 5 "${SBX_TEST_TIMEOUT:-60}" "$@"
+	trace_test_alone
+	status=0
+	output=$(exec 3>&- timeout -k 5 "${SBX_TEST_TIMEOUT:-60}" "$@" 2>"$errors") || status=$?
+	IFS=$'\n' read -d '' -r -a lines <<<"$output" || true
+	read -d '' -r stderr <"$errors" || true
 	if [ "$status" -ne "$want" ] || [ "$status" -ge 128 ]; then
 		printf 'command: %s\nstatus: %s, expected %s\nstdout: %s\nstderr: %s\n' "$*" "$status" "$want" "$output" "$stderr"
 		return 1
@@ -30,10 +40,11 @@ member() {
 # assert_json FILTER EXPECTED: what jq -r says of $output.
 assert_json() {
 	local got
+	trace_test_alone
 	if [[ $1 =~ ^(\.[a-z_]+)+$ ]]; then
-		got=$(printf '%s' "$output" | member "$1")
+		got=$(member "$1" <<<"$output")
 	else
-		got=$(printf '%s' "$output" | jq -r "$1")
+		got=$(jq -r "$1" <<<"$output")
 	fi || {
 		printf 'not JSON: %s\n' "$output"
 		return 1
@@ -43,7 +54,7 @@ assert_json() {
 
 # assert_call [CODE]: $output is exactly one JSON object on one line; with CODE, its error.code.
 assert_call() {
-	[ "$(printf '%s\n' "$output" | wc -l)" -eq 1 ] || {
+	[[ $output != *$'\n'* ]] || {
 		printf 'more than one line: %s\n' "$output"
 		return 1
 	}
@@ -58,6 +69,7 @@ assert_call() {
 }
 
 assert_equal() {
+	trace_test_alone
 	[ "$1" = "$2" ] || {
 		printf 'expected: %s\nactual:   %s\n' "$2" "$1"
 		return 1
@@ -100,38 +112,39 @@ wait_until() {
 # fresh_state [FIXTURE]: $T is a directory of its own with sbx.yaml, a copy of the policy test/fixtures/FIXTURE (default: basic), a workspace and an
 # empty state directory; SBX_CONFIG points at it.
 fresh_state() {
+	local first=$BATS_FILE_TMPDIR/state-${1:-basic}
+	trace_test_alone
+	[ -d "$first" ] || make_state "${1:-basic}" "$first"
 	T=$BATS_TEST_TMPDIR/t
-	mkdir -p "$T/work/envs/staging" "$T/work/envs/prod" "$T/work/modules/net"
-	cp -r "$ROOT/test/fixtures/${1:-basic}" "$T/policy"
-	find "$T/policy" -name '*.yaml' -exec sed -i \
+	cp -r "$first" "$T"
+	export SBX_CONFIG=$T/sbx.yaml T
+}
+
+# make_state FIXTURE DIRECTORY: what fresh_state copies, once for each test file. The tests inside the policy run once for each digest of it, so what is
+# kept of them is there already.
+make_state() {
+	mkdir -p "$2.new/work/envs/staging" "$2.new/work/envs/prod" "$2.new/work/modules/net"
+	cp -r "$ROOT/test/fixtures/$1" "$2.new/policy"
+	find "$2.new/policy" -name '*.yaml' -exec sed -i \
 		-e "s|@TERRAFORM@|$(command -v terraform || command -v tofu || echo /nonexistent/terraform)|g" \
 		-e "s|@TEST@|$SBX_BUILD/test|g" {} +
-	cat >"$T/sbx.yaml" <<-EOF
+	cat >"$2.new/sbx.yaml" <<-EOF
 		policy: policy
 		state: var
 		allowed_signers: allowed_signers
 		same_account: file
 		workspaces: work
 	EOF
-	: >"$T/allowed_signers"
-	chmod -R go-w "$T"
-	export SBX_CONFIG=$T/sbx.yaml T
-	reuse_policy_tests "${1:-basic}"
+	: >"$2.new/allowed_signers"
+	chmod -R go-w "$2.new"
+	sbx-policy --config "$2.new/sbx.yaml" list >/dev/null 2>&1 || true
+	[ ! -d "$2.new/var" ] || find "$2.new/var" -mindepth 1 -maxdepth 1 ! -name cache -exec rm -r {} +
+	mv "$2.new" "$2"
 }
 
-# The tests inside the policy run once for each digest of it; every test file runs them once and not once more for each of its tests.
-reuse_policy_tests() {
-	local kept=$BATS_FILE_TMPDIR/policy-tests-$1
-	if [ ! -d "$kept" ]; then
-		sbx-policy list >/dev/null 2>&1 || true
-		mkdir -p "$kept"
-		[ ! -d "$T/var/cache" ] || cp -r "$T/var/cache" "$kept/"
-		rm -rf "$T/var"
-	fi
-	[ ! -d "$kept/cache" ] || {
-		mkdir -m 700 "$T/var"
-		cp -r "$kept/cache" "$T/var/"
-	}
+# add_tool NAME: test/fixtures/more/NAME.yaml, a tool that few tests want in their policy, because its own tests take long.
+add_tool() {
+	cp "$ROOT/test/fixtures/more/$1.yaml" "$T/policy/tools/"
 }
 
 # new_signer NAME: a key file pair $T/NAME and a line in the trust file.

@@ -13,6 +13,7 @@ sandbox_teardown_file() {
 }
 
 sandbox_setup() {
+	trace_test_alone
 	D=$BATS_TEST_TMPDIR
 	DRIVER=$PLACE/sbx-run-local
 	AS=()

@@ -40,6 +40,6 @@ fuzz() {
 @test "a target that finds something ends, and what it was handed is kept" {
 	run "$SBX_BUILD/test/json_lex_fuzz" --mutate x
 	assert_equal "$status" 64
-	run "$SBX_BUILD/test/json_lex_fuzz" /nonexistent
+	run "$SBX_BUILD/test/json_lex_fuzz" /nonexistent/file
 	assert_equal "$status" 2
 }

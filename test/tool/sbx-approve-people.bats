@@ -165,6 +165,7 @@ touch_key() {
 }
 
 @test "critical: two people, by security keys that check who touches them" {
+	add_tool guarded
 	security_key ann
 	security_key ben
 	sbx-policy guarded word=a-rather-long-and-longer 2>/dev/null >"$T/call.json"

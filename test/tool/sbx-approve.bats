@@ -193,6 +193,7 @@ desk() {
 	assert_json .approval null
 	RC=69 ask note=other
 	assert_call approval_paused
+	add_tool guarded
 	sbx-policy guarded word=a-rather-long >"$T/call.json"
 	run_sbx 75 sbx-approve <"$T/call.json"
 	echo 'approval_pause: 0s' >>"$T/sbx.yaml"

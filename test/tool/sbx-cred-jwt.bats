@@ -301,7 +301,7 @@ unhex() {
 	run_sbx 64 "$J" mint --secret-fd x
 	run_sbx 64 "$J" mint --secret-fd 400
 	run_sbx 64 "$J" jwks --lock-fd 400
-	run_sbx 78 "$J" jwks --config /nonexistent
+	run_sbx 78 "$J" jwks --config /nonexistent/sbx.yaml
 	assert_call missing_config
 	run bash -c '"$1" jwks >/dev/full' - "$J"
 	assert_equal "$status" 74

@@ -800,7 +800,7 @@ not_lockable() {
 	cred 0 --config "$T/sbx.yaml" sbx-run
 	SBX_CONFIG=/nonexistent cred 77 --config "$T/sbx.yaml" sbx-run
 	assert_call call_reused
-	cred 78 --config /nonexistent sbx-run
+	cred 78 --config /nonexistent/sbx.yaml sbx-run
 	assert_call missing_config
 }
 

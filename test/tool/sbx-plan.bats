@@ -274,7 +274,7 @@ judge_all() {
 	assert_json .verdict destructive
 	run_sbx 0 sh -c 'exec sbx-plan --signals "$2" <"$1"' - "$CORPUS/sem_iam_widened.plan.json" "$SBX_BUILD/share/sbx/signals.table"
 	assert_json .verdict destructive
-	run_sbx 78 sh -c 'exec sbx-plan --signals /nonexistent <"$1"' - "$CORPUS/noop.plan.json"
+	run_sbx 78 sh -c 'exec sbx-plan --signals /nonexistent/table <"$1"' - "$CORPUS/noop.plan.json"
 	assert_contains "$stderr" signals_missing
 	printf 'no table' >"$BATS_TEST_TMPDIR/none"
 	run_sbx 78 sh -c 'exec sbx-plan --signals "$2" <"$1"' - "$CORPUS/noop.plan.json" "$BATS_TEST_TMPDIR/none"

@@ -173,6 +173,7 @@ edit() {
 }
 
 @test "rules raise and deny" {
+	add_tool guarded
 	run_sbx 0 sbx-policy guarded word=short
 	assert_json .policy.effect allow
 	run_sbx 0 sbx-policy guarded word=a-rather-long
@@ -185,6 +186,7 @@ edit() {
 }
 
 @test "the caller's .jq changes no rule" {
+	add_tool guarded
 	mkdir "$T/home"
 	printf 'def length: 0; def test(x): false;\n' >"$T/home/.jq"
 	run_sbx 77 env HOME="$T/home" sbx-policy guarded word=bad
