@@ -149,6 +149,11 @@ $(BUILD)/test/%: test/helpers/%.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -static -o $@ $<
 
+# The dispatcher's loop for valgrind.
+$(BUILD)/test/mcpserve: test/helpers/mcpserve.c $(archive) $(sanitize_options)
+	@mkdir -p $(@D)
+	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -Wl,--wrap=syscall -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_sha256)
+
 test_tools_with_modules := sksign sshverify mksteps canned
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
@@ -174,7 +179,7 @@ $(BUILD)/test/member: test/helpers/member.c
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
-.PHONY: deps demo test test-mcp test-accounts test-sanitize fuzz audit check bench install uninstall clean help
+.PHONY: deps demo test test-mcp test-accounts test-conformance test-load test-sanitize fuzz audit check bench install uninstall clean help
 
 deps:
 	@scripts/deps test
@@ -198,12 +203,27 @@ test:
 test-mcp:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory test-build
-	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/tool/sbx-mcp.bats
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/tool/sbx-mcp*.bats
+
+# The official suites and clients (from npm and pip, installed below the build) and doors by ssh and sudo; what is not there is skipped, and said.
+# CONFORMANCE is the directory with the bridge to the official suite.
+CONFORMANCE ?= ../shared/conformance
+test-conformance:
+	@scripts/deps test
+	@$(MAKE) $(all_cores) --no-print-directory test-build
+	@CONFORMANCE=$(abspath $(CONFORMANCE)) SBX_BUILD=$(abspath $(BUILD)) scripts/test test/conformance
+
+# 110,000 calls through the dispatcher.
+test-load:
+	@scripts/deps test
+	@$(MAKE) $(all_cores) --no-print-directory test-build
+	@$(MAKE) $(all_cores) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' $(BUILD)-sanitize/bin/sbx-mcp
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/load
 
 # Real accounts, sudo and sshd in namespaces of their own; needs root, and says so.
 test-accounts:
 	@scripts/deps test accounts
-	@$(MAKE) --no-print-directory test-build
+	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/accounts
 
 # The same tests; the sandboxed programs are static and stay without sanitizers.
@@ -265,6 +285,8 @@ help:
 	@echo 'make test-build build what the tests need; scripts/test FILE runs single test files'
 	@echo 'make test-mcp   the tests of the MCP dispatcher alone'
 	@echo 'make test-accounts  the tests of several accounts, with sudo and sshd (root)'
+	@echo 'make test-conformance  the official MCP suite and clients, and doors by ssh and sudo'
+	@echo 'make test-load  110,000 calls through the dispatcher'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'
 	@echo 'make audit      show the record'
