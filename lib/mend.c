@@ -98,19 +98,22 @@ void mend_end(int run_fd, enum mend_keep keep)
 /* What the record says of the call. */
 struct told {
 	char state[32]; /* of sandbox.completed; "" without one */
+	char plan[STATE_ID_SIZE]; /* that it took to run; "" for none */
 	int has_result, claimed;
 };
 
 static int hear(jv event, void *context, struct sbx_error *err)
 {
 	struct told *told = context;
-	const char *name = json_str(event, "event"), *state = json_str(event, "state");
+	const char *name = json_str(event, "event"), *state = json_str(event, "state"), *plan = json_str(event, "plan");
 
 	(void)err;
 	if (name == NULL)
 		return 0;
 	if (strcmp(name, "sandbox.completed") == 0 && state != NULL)
 		snprintf(told->state, sizeof told->state, "%s", state);
+	if (strcmp(name, "sandbox.started") == 0 && plan != NULL)
+		snprintf(told->plan, sizeof told->plan, "%s", plan);
 	told->has_result |= strcmp(name, "tool.result") == 0;
 	if (strcmp(name, "approval.claimed") == 0)
 		told->claimed = 1;
@@ -199,6 +202,9 @@ static int mend_locked(const struct mend *mend, int run_fd, int mend_fd, const c
 	}
 	(void)!futimens(mend_fd, NULL); /* when it was tried last */
 	if (run_helpers(mend, call, &look, err) < 0 || record_result(mend, call, &look, &told, err) < 0)
+		return -1;
+	/* It did not come to say what became of the plan that it had taken, so nobody gets it. */
+	if (told.plan[0] != '\0' && told.state[0] == '\0' && plan_drop(mend->state, told.plan, err) < 0)
 		return -1;
 	mark(run_fd, look.has_run || look.has_object || told.claimed ? ended : ended_briefly);
 	*outcome = MEND_DONE;

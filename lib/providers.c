@@ -73,7 +73,7 @@ static int locate(int mirror_fd, jv locked, char path[PATH_MAX], struct sbx_erro
 int providers_find(const char *mirror, const char *lock, size_t len, jv *found, struct sbx_error *err)
 {
 	auto_fd mirror_fd = open_mirror(mirror, err);
-	auto_jv locked = jv_array(), list = jv_array();
+	auto_jv locked = jv_invalid(), list = jv_array();
 	char path[PATH_MAX];
 
 	if (mirror_fd < 0 || (lock != NULL && lock_file_read(lock, len, &locked, err) < 0))

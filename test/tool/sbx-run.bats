@@ -915,6 +915,10 @@ add_plan_tools() {
 	wait_until 10 no_sleeper
 	run_sbx 77 sbx-policy slow_apply "plan=$plan"
 	assert_call plan_unknown
+	# What is left of it goes when the call is mended.
+	[ -e "$T/var/plans/.used-$plan/plan.bin" ]
+	wait_until 10 sbx-audit --mend "$(jq -r .call.id "$T/call")"
+	[ ! -e "$T/var/plans/.used-$plan" ]
 }
 
 @test "a driver that refuses gives the plan back, one that dies does not" {
