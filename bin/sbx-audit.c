@@ -174,22 +174,9 @@ static void mend_others(const struct filter *f)
 		log_error(&err);
 }
 
-/* {state} or {code, stage}, and the class. */
-static jv outcome(jv call)
-{
-	auto_jv error = json_object(call, "error"), result = json_object(call, "result");
-	jv details = json_set_int(jv_object(), "class", call_class(call));
-
-	if (jv_is_valid(error)) {
-		details = json_set_str(details, "code", json_str(error, "code"));
-		details = json_set_str(details, "stage", json_str(error, "stage"));
-	}
-	return json_set_str(details, "state", json_str(result, "state"));
-}
-
 static int record(const struct filter *f, jv call, struct sbx_error *err)
 {
-	auto_jv details = outcome(call);
+	auto_jv details = call_outcome(call);
 
 	return audit_append(&f->state, AUDIT_OUTCOME, "tool.result", call_is_bare_error(call) ? NULL : call_id(call),
 			    details, err);
@@ -217,8 +204,11 @@ static enum mend_keep how_long(jv call)
 												 : MEND_KEEP;
 }
 
-/* Seal, keep, mark as done, write. Consumes CALL. */
-static int finish(struct filter *f, jv call)
+/* Whether the record knows how the call ended. */
+enum told { RECORDED, UNRECORDED };
+
+/* Seal, keep, mark as done, write. Consumes CALL. What is not in the record yet is not done: mending writes it. */
+static int finish(struct filter *f, jv call, enum told told)
 {
 	struct sbx_error late = SBX_ERROR_INIT, unkept = SBX_ERROR_INIT;
 	auto_buf text = BUF_INIT(2 * LIMIT_CALL);
@@ -233,7 +223,7 @@ static int finish(struct filter *f, jv call)
 	}
 	if (stored_keep(f->run_fd, text.data, text.len, &unkept) < 0)
 		log_error(&unkept);
-	if (state_stage_done(f->stage_fd, &late) < 0)
+	if (told == RECORDED && state_stage_done(f->stage_fd, &late) < 0)
 		log_error(&late);
 	sbx_error_clear(&late);
 	if (write_reply(f, &text, &late) < 0)
@@ -289,9 +279,8 @@ static int stage(struct filter *f, const struct options *o)
 	if (mark_untrusted(f, &err) < 0)
 		return refuse(f, &err);
 	jv call = take_jv(&f->call);
-	if (record(f, call, &err) < 0)
-		call = mark_unrecorded(call, &err);
-	return finish(f, call);
+	enum told told = record(f, call, &err) == 0 ? RECORDED : UNRECORDED;
+	return finish(f, told == RECORDED ? call : mark_unrecorded(call, &err), told);
 }
 
 /* --- --mend --- */

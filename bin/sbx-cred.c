@@ -24,7 +24,8 @@
 static const char name[] = "sbx-cred";
 
 enum {
-	HAND_OVER_MS = 2000, /* after a signal, for a stage before that is just writing a claimed call */
+	HAND_OVER_MS = 2000, /* after a signal, for a stage before that is just writing a claimed call; and to sbx-audit */
+	HAND_OVER_LOOK_MS = 2,
 	DEADLINE_DEFAULT_MS = 10 * 60 * 1000,
 	DEADLINE_MAX_MS = 24 * 60 * 60 * 1000,
 	RUN_MARGIN_MS = 2 * 60 * 1000, /* copies, digests, locks and analysis around the steps of sbx-run */
@@ -174,6 +175,8 @@ static int start_run(struct bracket *b, struct buf *text, struct sbx_error *err)
 	b->run.path = b->path;
 	b->run.argv = argv;
 	b->run.fds = fds;
+	/* Our reader may have gone already: the signal that says so must not end a call that spent an approval. */
+	b->run.flags = strcmp(b->options->command[0], "sbx-run") == 0 ? SPAWN_HOLD_STOP : 0;
 	b->run.fd_count = b->leases.count > 0 ? ARRAY_LEN(fds) : 0;
 	b->run.input = text->data;
 	b->run.input_len = text->len;
@@ -255,7 +258,7 @@ static jv await_run(struct bracket *b)
 
 /* ---- the end, whatever it is ---- */
 
-/* Give back what was asked for, and say so in the call; consumes it. */
+/* Give back what was asked for, and say so in the call; consumes it. What could not be is left to mending. */
 static jv give_back(struct bracket *b, jv call)
 {
 	jv outcomes = jv_array();
@@ -267,8 +270,10 @@ static jv give_back(struct bracket *b, jv call)
 		if (b->leases.lease[i].state == LEASE_PLANNED)
 			continue;
 		asked = 1;
-		if (credential_give_back(&b->broker, &b->leases.lease[i], CREDENTIAL_AT_END, &outcome, &err) < 0)
+		if (credential_give_back(&b->broker, &b->leases.lease[i], CREDENTIAL_AT_END, &outcome, &err) < 0) {
 			log_error(&err);
+			b->f->is_unfinished = 1;
+		}
 		outcomes = json_append(outcomes, outcome);
 	}
 	if (asked)
@@ -311,6 +316,18 @@ static int finish_run(struct bracket *b)
 	return filter_finish(b->f, call, &none);
 }
 
+/* A stage of this call that is not done looks dead as soon as nobody holds a lock, and a call with a dead stage is closed
+ * by whoever mends: our lock is kept until sbx-audit, which has the call by now, has its own. */
+static void hand_over(const struct filter *f)
+{
+	int64_t deadline = clock_mono_ms() + HAND_OVER_MS;
+	int is_whole = !f->is_unfinished &&
+		       (!state_stage_is_there(f->run_fd, "run") || state_stage_is_done(f->run_fd, "run"));
+
+	while (!is_whole && clock_left_ms(deadline) > 0 && !state_stage_is_there(f->run_fd, "audit"))
+		poll(NULL, 0, HAND_OVER_LOOK_MS);
+}
+
 static int run_stage(struct filter *f, struct bracket *b)
 {
 	auto_buf text = BUF_INIT(LIMIT_CALL * 2);
@@ -345,6 +362,8 @@ static int run(const struct options *o)
 
 	leases_init(&b.leases);
 	int status = run_stage(&f, &b);
+	if (f.run_fd >= 0)
+		hand_over(&f);
 	credential_process_stop(&b.run);
 	leases_clear(&b.leases);
 	jv_free(b.sealed);

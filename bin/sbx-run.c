@@ -279,6 +279,8 @@ static int main_run(const struct options *o)
 	}
 	prepared_init(&s.prepared);
 	sandbox_stage_init(&s.sandbox);
+	/* As sbx-cred started us: a signal that comes while we start waits for take_signals. */
+	process_set_stop(PROCESS_STOP_HELD);
 	if (filter_open(&s.filter, o->config, keep, count, &err) < 0 || take_signals(&s, &err) < 0) {
 		status = filter_refuse(&s.filter, &err);
 	} else {

@@ -124,7 +124,7 @@ static int write_claim(struct approvals *approvals, const struct approval *row, 
 			 ARRAY_LEN(consumed), NULL, err);
 }
 
-/* *SAID is 1 once the record has the claim. */
+/* *SAID is 1 once the record may have the claim. */
 static int claim_row(struct approvals *approvals, const struct approval *row, const char *call, int64_t now, int *said,
 		     struct sbx_error *err)
 {
@@ -135,11 +135,10 @@ static int claim_row(struct approvals *approvals, const struct approval *row, co
 	/* What the database forbids never gets into the record. */
 	if (write_claim(approvals, row, call, now, err) < 0 ||
 	    approval_check_record(approvals, row, now, &is_held, err) < 0 ||
-	    (is_held && record_release(approvals, row, row->call, NULL, AUDIT_INTENT, err) < 0) ||
-	    record_claim(approvals, row, call, err) < 0)
+	    (is_held && record_release(approvals, row, row->call, NULL, AUDIT_INTENT, err) < 0))
 		return -1;
 	*said = 1;
-	return 0;
+	return record_claim(approvals, row, call, err);
 }
 
 /* The database refused what the record has already. Where it is certain that it does not hold the claim the record is
@@ -151,7 +150,7 @@ static void take_claim_back(struct approvals *approvals, const struct approval *
 	auto_approval now = {0};
 
 	if (approval_load(approvals, "id = ?1", values, ARRAY_LEN(values), &now, &ignored) == 1 &&
-	    strcmp(now.call, call) != 0)
+	    strcmp(now.call, call) != 0 && approval_is_held_by(approvals, row, call))
 		record_release(approvals, row, call, code, AUDIT_OUTCOME, &ignored);
 }
 

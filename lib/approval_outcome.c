@@ -12,17 +12,22 @@
 static const char by_record[] = "the record";
 
 struct told {
-	int has_result, is_unknown;
+	const struct approval *row;
+	int has_started, has_result, is_unknown;
 };
 
 static int hear(jv event, void *context, struct sbx_error *err)
 {
 	struct told *told = context;
-	const char *name = json_str(event, "event"), *state = json_str(event, "state");
+	const char *name = json_str(event, "event"), *state = json_str(event, "state"),
+		   *call = json_str(event, "request_id");
 	int64_t class = 0;
 
 	(void)err;
-	if (name == NULL || strcmp(name, "tool.result") != 0)
+	if (name == NULL || call == NULL || strcmp(call, told->row->call) != 0)
+		return 0;
+	told->has_started |= strcmp(name, "sandbox.started") == 0;
+	if (strcmp(name, "tool.result") != 0)
 		return 0;
 	json_int(event, "class", &class);
 	told->has_result = 1;
@@ -31,28 +36,46 @@ static int hear(jv event, void *context, struct sbx_error *err)
 	return 0;
 }
 
-static int has_run(const struct approvals *approvals, const struct approval *row)
+/* Whether sbx-run has had the call; OTHERWISE where its directory is gone. */
+static int has_run(const struct approvals *approvals, const struct approval *row, int otherwise)
 {
 	struct sbx_error gone = SBX_ERROR_INIT;
 	int64_t modified;
 	auto_fd run_fd = state_run_open(approvals->state, row->call, &gone);
 
-	return run_fd >= 0 && state_stage_look(run_fd, "run", &modified) != STAGE_ABSENT;
+	return run_fd < 0 ? otherwise : state_stage_look(run_fd, "run", &modified) != STAGE_ABSENT;
+}
+
+/* 0: told; 1: the record is not the one in which that call was made; -1. */
+static int ask_record(const struct approvals *approvals, const struct approval *row, struct told *told,
+		      struct sbx_error *err)
+{
+	struct sbx_error inner = SBX_ERROR_INIT;
+	int64_t latest;
+
+	*told = (struct told){.row = row};
+	if (audit_since(approvals->state, row->head, row->call, hear, told, &latest, &inner) == 0)
+		return 0;
+	if (inner.class == SBX_COMMAND_FAILED)
+		return 1;
+	*err = inner;
+	return -1;
 }
 
 int approval_outcome(struct approvals *approvals, const struct approval *row, enum outcome *outcome,
 		     struct sbx_error *err)
 {
-	struct told told = {0};
+	struct told told;
 
 	*outcome = OUTCOME_NOT_BEGUN;
 	if (!state_is_id(row->call))
 		return 0;
-	if (audit_each(approvals->state, row->call, hear, &told, err) < 0)
+	int is_lost = ask_record(approvals, row, &told, err);
+	if (is_lost < 0)
 		return -1;
-	if (told.has_result)
+	if (told.has_result && !is_lost)
 		*outcome = told.is_unknown ? OUTCOME_UNKNOWN : OUTCOME_KNOWN;
-	else if (has_run(approvals, row))
+	else if (told.has_started || has_run(approvals, row, is_lost))
 		*outcome = OUTCOME_UNKNOWN;
 	return 0;
 }

@@ -125,6 +125,14 @@ int approval_check_record(struct approvals *approvals, const struct approval *ro
 	return 0;
 }
 
+int approval_is_held_by(const struct approvals *approvals, const struct approval *row, const char *call)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	struct told told;
+
+	return ask(approvals, row, &told, &ignored) == 0 && strcmp(told.holder, call) == 0;
+}
+
 static int write_claim(struct approvals *approvals, const struct approval *row, const char *call, int64_t now,
 		       struct sbx_error *err)
 {

@@ -77,6 +77,8 @@ int approval_call_works(struct approvals *approvals, const char *call);
  * (78): the chain from the head on is broken; "approval_in_use" (69), and what audit_since says. */
 int approval_check_record(struct approvals *approvals, const struct approval *row, int64_t now, int *is_held,
 			  struct sbx_error *err);
+/* 1 when CALL holds ROW by the record. */
+int approval_is_held_by(const struct approvals *approvals, const struct approval *row, const char *call);
 /* Write into the database what the record says of a ROW that was used without it: claimed, by that call (event
  * approval.corrected). Nothing to do: 0. */
 int approval_correct(struct approvals *approvals, const struct approval *row, struct sbx_error *err);

@@ -83,15 +83,14 @@ static int put(const struct state *state, const struct audit_file *file, enum au
 {
 	int failed = write_lines(state, file, kind, lines);
 
-	/* Take back the part that did not fit. Where that is forbidden (chattr +a), the next writer declares it as
-	 * torn. */
-	if (failed != 0)
-		(void)!ftruncate(file->fd, file->size);
 	/* After a failed sync the kernel may call the next one a success: what is not on disk now is reported now. */
 	if (failed == 0 && fdatasync(file->fd) < 0)
 		failed = errno;
 	if (failed == 0)
 		return 0;
+	/* Take back the part that did not fit, and what nobody was told of. Where that is forbidden (chattr +a), the
+	 * next writer declares a part as torn. */
+	(void)!ftruncate(file->fd, file->size);
 	errno = failed;
 	sbx_fail_errno(err, SBX_IO, "audit_unavailable", "cannot write the record");
 	return sbx_hint(err, "%s", full_disk_hint);

@@ -34,6 +34,16 @@ static void spend(struct search *search, const char *id)
 	begin(&search->spent, approval, id);
 }
 
+/* The claim of another call is not given back by it. */
+static void release(struct search *search, jv event, const char *id)
+{
+	const char *approval = json_str(event, "approval");
+	const char *spent_by = approval != NULL ? json_str(search->spent, approval) : NULL;
+
+	if (id != NULL && spent_by != NULL && strcmp(spent_by, id) == 0)
+		end(&search->spent, approval);
+}
+
 /* A credential.revoked that says "deferred" is a promise of the server, not an end. */
 static void give_back(struct search *search, jv event)
 {
@@ -65,7 +75,7 @@ static int look(jv event, void *context, struct sbx_error *err)
 	else if (strcmp(name, "approval.claimed") == 0)
 		begin(&search->claims, id, json_str(event, "approval"));
 	else if (strcmp(name, "approval.released") == 0)
-		end(&search->spent, json_str(event, "approval"));
+		release(search, event, id);
 	else if (strcmp(name, "sandbox.started") == 0)
 		spend(search, id);
 	return 0;

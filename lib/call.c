@@ -340,3 +340,15 @@ enum sbx_class call_class(jv call)
 	const char *state = inner_str(call, "result", "state");
 	return state == NULL ? SBX_OK : call_state_class(state);
 }
+
+jv call_outcome(jv call)
+{
+	auto_jv error = json_object(call, "error");
+	jv outcome = json_set_int(jv_object(), "class", call_class(call));
+
+	if (jv_is_valid(error)) {
+		outcome = json_set_str(outcome, "code", json_str(error, "code"));
+		outcome = json_set_str(outcome, "stage", json_str(error, "stage"));
+	}
+	return json_set_str(outcome, "state", inner_str(call, "result", "state"));
+}

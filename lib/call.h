@@ -45,6 +45,8 @@ int call_seal(jv *call, const struct secret *key, const char *installation, enum
 
 /* The class that a stage returns for this call: its error's, else for a result that of its state, else 0. */
 enum sbx_class call_class(jv call);
+/* How the call ended, as the record says it: {class, code and stage of its error, state of its result}; the caller's. */
+jv call_outcome(jv call);
 /* That of a result.state: 0, 1, 3 or, for "refused", 77. */
 enum sbx_class call_state_class(const char *state);
 

@@ -256,8 +256,11 @@ int credential_issue(const struct credential_broker *broker, struct lease *lease
 	const char *call = json_str(lease->record, "call");
 	struct sbx_error late = SBX_ERROR_INIT;
 
-	if (write_file(broker->state, lease, "requested", err) < 0)
+	/* A file that was made and could not be synced is one that nobody would look after. */
+	if (write_file(broker->state, lease, "requested", err) < 0) {
+		remove_file(broker->state, lease->record, &late);
 		return -1;
+	}
 	auto_jv details = copy_members(lease->record, members);
 	if (audit_append(broker->state, AUDIT_INTENT, "credential.requested", call, details, err) < 0) {
 		remove_file(broker->state, lease->record, &late);

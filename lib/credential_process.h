@@ -14,6 +14,7 @@ struct credential_process {
 	const char *const *argv;
 	const struct spawn_fd *fds; /* beside 0, 1, 2 and the pipe of the secrets */
 	size_t fd_count;
+	unsigned flags; /* of spawn, beside SPAWN_GROUP */
 	const char *input;
 	size_t input_len;
 	struct buf *answer;    /* its maximum is the limit of the answer */

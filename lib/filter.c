@@ -73,7 +73,8 @@ int filter_finish(struct filter *f, jv call, struct sbx_error *err)
 		log_error(err);
 		object = call_set_error(take_jv(&object), filter_stage(f), err);
 	}
-	if (call_seal(&object, &f->key, f->state.installation, f->stage, &late) < 0 || state_stage_done(f->stage_fd, &late) < 0 ||
+	if (call_seal(&object, &f->key, f->state.installation, f->stage, &late) < 0 ||
+	    (!f->is_unfinished && state_stage_done(f->stage_fd, &late) < 0) ||
 	    write_object(f, object, &late) < 0) {
 		log_error(&late);
 		return (int)late.class;

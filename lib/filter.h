@@ -18,6 +18,7 @@ struct filter {
 	int run_fd;   /* state/runs/CALL, -1 before the call is known */
 	int stage_fd; /* its stage file, locked */
 	jv call;      /* the call as it came */
+	int is_unfinished; /* 1: the stage ends without being done, so that mending goes on with what it leaves */
 };
 #define FILTER_INIT(program, seal_stage) \
 	{.name = (program), .stage = (seal_stage), .state = STATE_NONE, .run_fd = -1, .stage_fd = -1}
@@ -29,7 +30,7 @@ int filter_open(struct filter *f, const char *config_option, const int *keep, si
  * filter_pass; -1: no call to seal (ERR). */
 int filter_read(struct filter *f, struct sbx_error *err);
 
-/* The end of a stage: seal CALL (consumed), mark the stage done, write the object and a line feed, check the write. Returns the exit status; a failed
+/* The end of a stage: seal CALL (consumed), mark the stage done (unless it is_unfinished), write the object and a line feed, check the write. Returns the exit status; a failed
  * write is 74. With ERR filled, it becomes the call's error first and is logged. */
 int filter_finish(struct filter *f, jv call, struct sbx_error *err);
 

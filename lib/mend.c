@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "audit.h"
 #include "call.h"
@@ -27,8 +26,6 @@ static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"
 static const int64_t helper_ms = 60 * 1000;
 /* A call whose mending fails (a server that is away) must not cost every later call two seconds. */
 static const int64_t try_again_s = 60;
-/* A stage makes its file an instant before it locks it: what looks dead is looked at twice. */
-static const long second_look_ns = 20 * 1000 * 1000;
 
 struct look {
 	int running, dead; /* a stage holds its lock; a stage died */
@@ -99,7 +96,7 @@ void mend_end(int run_fd, enum mend_keep keep)
 struct told {
 	char state[32]; /* of sandbox.completed; "" without one */
 	char plan[STATE_ID_SIZE]; /* that it took to run; "" for none */
-	int has_result, claimed;
+	int has_result, claimed, started;
 };
 
 static int hear(jv event, void *context, struct sbx_error *err)
@@ -115,23 +112,38 @@ static int hear(jv event, void *context, struct sbx_error *err)
 	if (strcmp(name, "sandbox.started") == 0 && plan != NULL)
 		snprintf(told->plan, sizeof told->plan, "%s", plan);
 	told->has_result |= strcmp(name, "tool.result") == 0;
-	if (strcmp(name, "approval.claimed") == 0)
-		told->claimed = 1;
+	told->claimed |= strcmp(name, "approval.claimed") == 0;
+	told->started |= strcmp(name, "sandbox.started") == 0;
 	return 0;
 }
 
+/* What sbx-audit kept of a call says best how it ended; else the record and the stages' files do. */
+static jv outcome_of(int run_fd, const struct look *look, const struct told *told)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	auto_free char *text = NULL;
+	auto_jv object = jv_invalid();
+	size_t len;
+
+	if (io_read_file(run_fd, CALL_OBJECT, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) == 0 &&
+	    call_parse(text, len, SBX_PROTOCOL, &object, &ignored) == 0)
+		return call_outcome(object);
+	/* The record outlives a power failure that loses the stage's file. */
+	int began = look->has_run || told->started;
+	const char *state = told->state[0] != '\0' ? told->state : began ? "unknown" : "cancelled";
+	return json_set_int(json_set_str(jv_object(), "state", state), "class", call_state_class(state));
+}
+
 /* The missing end of the call in the record. A process that died right behind writing it has left it there. */
-static int record_result(const struct mend *mend, const char *call, const struct look *look, struct told *told,
-			 struct sbx_error *err)
+static int record_result(const struct mend *mend, int run_fd, const char *call, const struct look *look,
+			 struct told *told, struct sbx_error *err)
 {
 	*told = (struct told){.has_result = 0};
 	if (audit_each(mend->state, call, hear, told, err) < 0)
 		return -1;
 	if (told->has_result)
 		return 0;
-	const char *state = told->state[0] != '\0' ? told->state : look->has_run ? "unknown" : "cancelled";
-	auto_jv details = json_set_str(jv_object(), "state", state);
-	details = json_set_bool(json_set_int(take_jv(&details), "class", call_state_class(state)), "mended", 1);
+	auto_jv details = json_set_bool(outcome_of(run_fd, look, told), "mended", 1);
 	return audit_append(mend->state, AUDIT_OUTCOME, "tool.result", call, details, err);
 }
 
@@ -201,7 +213,7 @@ static int mend_locked(const struct mend *mend, int run_fd, int mend_fd, const c
 		return 0;
 	}
 	(void)!futimens(mend_fd, NULL); /* when it was tried last */
-	if (run_helpers(mend, call, &look, err) < 0 || record_result(mend, call, &look, &told, err) < 0)
+	if (run_helpers(mend, call, &look, err) < 0 || record_result(mend, run_fd, call, &look, &told, err) < 0)
 		return -1;
 	/* It did not come to say what became of the plan that it had taken, so nobody gets it. */
 	if (told.plan[0] != '\0' && told.state[0] == '\0' && plan_drop(mend->state, told.plan, err) < 0)
@@ -211,15 +223,10 @@ static int mend_locked(const struct mend *mend, int run_fd, int mend_fd, const c
 	return 0;
 }
 
-static int is_dead(int run_fd, const struct look *first)
+static int is_dead(const struct look *look)
 {
-	if (first->running)
-		return 0;
-	if (!first->dead)
-		return !first->has_object && clock_seconds() - first->newest > LIMIT_DEAD_AGE_S;
-	nanosleep(&(struct timespec){.tv_nsec = second_look_ns}, NULL);
-	struct look second = look_at(run_fd);
-	return second.dead && !second.running;
+	return !look->running &&
+	       (look->dead || (!look->has_object && clock_seconds() - look->newest > LIMIT_DEAD_AGE_S));
 }
 
 static int mend_unended(const struct mend *mend, int run_fd, const char *call, enum mend_outcome *outcome,
@@ -227,7 +234,7 @@ static int mend_unended(const struct mend *mend, int run_fd, const char *call, e
 {
 	struct look look = look_at(run_fd);
 
-	if (!is_dead(run_fd, &look)) {
+	if (!is_dead(&look)) {
 		*outcome = look.running ? MEND_RUNNING : MEND_NOTHING;
 		/* sbx-audit died between its answer and its mark. */
 		if (!look.running && !look.dead && look.has_object)

@@ -21,7 +21,7 @@ enum process_stop {
 };
 
 /* Takes effect at once, and process_clean keeps it: for a program that must not be ended from here on. Children that
- * spawn starts get the default all the same. */
+ * spawn starts get the default all the same, unless they are to be held too (SPAWN_HOLD_STOP). */
 void process_set_stop(enum process_stop how);
 
 /* Directory of the running program's file ("/usr/bin"), for finding helpers beside it; owned by the caller. */

@@ -81,18 +81,21 @@ static int set_attributes(struct plan *plan, const struct spawn *what)
 {
 	short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
 	static const int ours[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD};
-	sigset_t none, reset;
+	static const int stops[] = {SIGHUP, SIGINT, SIGTERM};
+	sigset_t mask, reset;
 
 	/* process_clean made every signal default: only what we ignore ourselves can reach a child. */
-	sigemptyset(&none);
+	sigemptyset(&mask);
 	sigemptyset(&reset);
+	for (size_t i = 0; (what->flags & SPAWN_HOLD_STOP) && i < ARRAY_LEN(stops); i++)
+		sigaddset(&mask, stops[i]);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		sigaddset(&reset, ours[i]);
 	if (what->flags & SPAWN_GROUP)
 		flags |= POSIX_SPAWN_SETPGROUP;
 	if (what->flags & SPAWN_SESSION)
 		flags |= POSIX_SPAWN_SETSID;
-	posix_spawnattr_setsigmask(&plan->attributes, &none);
+	posix_spawnattr_setsigmask(&plan->attributes, &mask);
 	posix_spawnattr_setsigdefault(&plan->attributes, &reset);
 	posix_spawnattr_setpgroup(&plan->attributes, 0);
 	return posix_spawnattr_setflags(&plan->attributes, flags);

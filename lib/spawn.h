@@ -26,6 +26,9 @@ struct spawn {
 
 #define SPAWN_GROUP 1u	 /* process group of its own (spawn_signal_group) */
 #define SPAWN_SESSION 2u /* session of its own */
+/* INT, TERM and HUP are blocked in the child, and wait there until it looks: for a program whose first act is
+ * process_set_stop(PROCESS_STOP_HELD), and that would else be ended while it starts. */
+#define SPAWN_HOLD_STOP 4u
 
 struct child {
 	pid_t pid; /* 0: none */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "clock.h"
 #include "io.h"
@@ -15,8 +14,6 @@
 #define SEAL_KEY_SIZE 32
 /* A stage file is writable while its stage works and read-only when it is done: a mode needs no block, so it can be set on a full disk too. */
 static const mode_t mode_working = 0600, mode_done = 0400;
-/* Whoever looks at a stage file holds its lock for an instant; a stage waits that long and no longer. */
-static const int lock_wait_ms = 2000;
 
 static int check_directory(int fd, const char *path, struct sbx_error *err)
 {
@@ -166,30 +163,39 @@ int state_run_open(const struct state *state, const char *call, struct sbx_error
 	return fd;
 }
 
-static int lock_in_time(int fd, struct sbx_error *err)
+/* 0 or an errno; EEXIST when there is a NAME. */
+static int give_name(int run_fd, const char *temp, const char *name)
 {
-	int64_t deadline = clock_mono_ms() + lock_wait_ms;
-
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno != EWOULDBLOCK && errno != EINTR)
-			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot lock a stage file");
-		if (clock_left_ms(deadline) == 0)
-			return sbx_fail(err, SBX_DENIED, "call_reused", "another process works on this call");
-		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-	}
+	if (renameat2(run_fd, temp, run_fd, name, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL)
+		return errno;
+	/* A file system without that flag. */
+	if (linkat(run_fd, temp, run_fd, name, 0) < 0)
+		return errno;
+	unlinkat(run_fd, temp, 0);
 	return 0;
 }
 
+/* Locked before it has its name: a stage file that is there without a lock, and not done, is that of a dead stage at
+ * whatever moment somebody looks. */
 int state_stage_begin(int run_fd, const char *name, struct sbx_error *err)
 {
-	auto_fd fd = openat(run_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode_working);
+	char random[17], temp[sizeof ".tmp-" + sizeof random];
 
-	if (fd < 0 && errno == EEXIST)
-		return sbx_fail(err, SBX_DENIED, "call_reused", "this call went through this stage before");
+	io_random_hex(random, 8);
+	snprintf(temp, sizeof temp, ".tmp-%s", random);
+	auto_fd fd = openat(run_fd, temp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode_working);
 	if (fd < 0)
 		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot make the stage file");
-	if (lock_in_time(fd, err) < 0)
-		return -1;
+	int failed = flock(fd, LOCK_EX | LOCK_NB) < 0 ? errno : give_name(run_fd, temp, name);
+	if (failed != 0)
+		unlinkat(run_fd, temp, 0);
+	if (failed == EEXIST)
+		return sbx_fail(err, SBX_DENIED, "call_reused", "this call went through this stage before");
+	errno = failed;
+	if (failed != 0)
+		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot make the stage file");
 	if (faccessat(run_fd, "mend", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
 		return sbx_fail(err, SBX_DENIED, "call_closed", "this call was given up and mended");
 	return take_fd(&fd);
@@ -200,6 +206,11 @@ int state_stage_done(int stage_fd, struct sbx_error *err)
 	if (fchmod(stage_fd, mode_done) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot mark the stage as done");
 	return 0;
+}
+
+int state_stage_is_there(int run_fd, const char *name)
+{
+	return faccessat(run_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 int state_stage_is_done(int run_fd, const char *name)
