@@ -15,7 +15,7 @@ struct desk_line {
 	const char *argv[64];
 	const char *const *envp; /* NULL: nothing of the person's */
 	char *program;
-	char login[DESK_NAME_SIZE];
+	char login[DESK_NAME_SIZE]; /* "" when a desk takes no such name */
 	jv setting;
 };
 
@@ -26,10 +26,17 @@ static void desk_line_clear(struct desk_line *line)
 }
 #define auto_desk_line __attribute__((cleanup(desk_line_clear))) struct desk_line
 
+static int no_login(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_OS, "os_error", "this user has no login name that a desk takes");
+}
+
 static int own_desk(const struct started *started, struct desk_line *line, struct sbx_error *err)
 {
 	size_t n = 0;
 
+	if (line->login[0] == '\0')
+		return no_login(err);
 	line->program = process_helper("sbx-approve", err);
 	if (line->program == NULL)
 		return -1;
@@ -43,12 +50,6 @@ static int own_desk(const struct started *started, struct desk_line *line, struc
 	return 0;
 }
 
-/* One settings file serves every person of a machine: this word of its command is whoever types. */
-static const char *desk_word(const struct desk_line *line, const char *word)
-{
-	return strcmp(word, "{login}") == 0 ? line->login : word;
-}
-
 static int set_desk(const struct started *started, struct desk_line *line, struct sbx_error *err)
 {
 	int count = json_length(line->setting);
@@ -57,7 +58,13 @@ static int set_desk(const struct started *started, struct desk_line *line, struc
 		return sbx_fail(err, SBX_CONFIG, "desk_invalid", "the command that reaches the desk is too long");
 	for (int i = 0; i < count; i++) {
 		auto_jv word = json_at(line->setting, i);
-		line->argv[i] = desk_word(line, json_text(word)); /* LINE keeps the array, and the array its words */
+		line->argv[i] = json_text(word); /* LINE keeps the array, and the array its words */
+		/* One settings file serves every person of a machine: this word is whoever types. */
+		if (strcmp(line->argv[i], "{login}") != 0)
+			continue;
+		if (line->login[0] == '\0')
+			return no_login(err);
+		line->argv[i] = line->login;
 	}
 	line->envp = (const char *const *)started->person;
 	return 0;
@@ -69,9 +76,8 @@ static int find_desk(const struct started *started, struct desk_line *line, stru
 	const struct passwd *who = getpwuid(getuid());
 	auto_config config = {0};
 
-	if (who == NULL || !desk_is_name(who->pw_name))
-		return sbx_fail(err, SBX_OS, "os_error", "this user has no login name that a desk takes");
-	snprintf(line->login, sizeof line->login, "%s", who->pw_name);
+	if (who != NULL && desk_is_name(who->pw_name))
+		snprintf(line->login, sizeof line->login, "%s", who->pw_name);
 	if (config_load(started->config, &config, err) < 0)
 		return -1;
 	line->setting = jv_copy(config.desk);

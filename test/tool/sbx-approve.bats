@@ -542,6 +542,12 @@ desk() {
 	printf 'desk: [%s/sbx-approve, --config, %s/sbx.yaml, --desk, bob]\n' "$SBX_BIN" "$T" >>"$T/sbx.yaml"
 	run_sbx 0 sbx-approve deny "$id"
 	assert_equal "$(jq -r 'select(.event == "approval.denied") | .by' "$T/var/audit.jsonl")" bob
+	# One file for everybody: {login} is whoever types.
+	sed -i 's|^desk:.*|desk: ['"$SBX_BIN/sbx-approve, --config, $T/sbx.yaml"', --desk, "{login}"]|' "$T/sbx.yaml"
+	echo 'approval_pause: 0s' >>"$T/sbx.yaml"
+	ask note=mine
+	run_sbx 0 sbx-approve deny "$(ask_id)"
+	assert_equal "$(jq -r 'select(.event == "approval.denied") | .by' "$T/var/audit.jsonl" | tail -n 1)" "$(id -un)"
 	sed -i 's|^desk:.*|desk: [/bin/false]|' "$T/sbx.yaml"
 	run_sbx 69 sbx-approve list
 	assert_contains "$stderr" desk_failed
