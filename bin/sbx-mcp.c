@@ -47,12 +47,15 @@ enum parsed { PARSED, PARSED_HELP, PARSED_WRONG };
 
 static enum parsed parse(int argc, char **argv, struct options *o)
 {
-	static const struct option longs[] = {
-		{"config", required_argument, NULL, 'c'},   {"wait", required_argument, NULL, 'w'},
-		{"deadline", required_argument, NULL, 'd'}, {"client-config", required_argument, NULL, 'C'},
-		{"ssh", required_argument, NULL, 's'},	    {"check", no_argument, NULL, 'k'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},	    {NULL, 0, NULL, 0}};
+	static const struct option longs[] = {{"config", required_argument, NULL, 'c'},
+					      {"wait", required_argument, NULL, 'w'},
+					      {"deadline", required_argument, NULL, 'd'},
+					      {"client-config", required_argument, NULL, 'C'},
+					      {"ssh", required_argument, NULL, 's'},
+					      {"check", no_argument, NULL, 'k'},
+					      {"help", no_argument, NULL, 'h'},
+					      {"version", no_argument, NULL, 'V'},
+					      {NULL, 0, NULL, 0}};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "+hV", longs, NULL)) != -1)

@@ -58,8 +58,8 @@ struct mcp_step {
 /* Whether the message stands alone or in a batch, where initialize is not allowed. */
 enum mcp_place { MCP_ALONE, MCP_IN_BATCH };
 
-/* Decide on MESSAGE (borrowed, any kind of value). STEP must be MCP_STEP_NONE; mcp_step_clear frees it. -1 only when out
- * of memory. */
+/* Decide on MESSAGE (borrowed, any kind of value). STEP must be MCP_STEP_NONE; mcp_step_clear frees it. -1 only when
+ * out of memory. */
 int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, struct mcp_step *step,
 	       struct sbx_error *err);
 void mcp_step_clear(struct mcp_step *step);

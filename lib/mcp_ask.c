@@ -107,7 +107,7 @@ static jv as_param(jv value)
 	if (kind == JV_KIND_NUMBER)
 		return isfinite(jv_number_value(value)) ? number_text(jv_number_value(value)) : jv_invalid();
 	return kind == JV_KIND_ARRAY && json_write(value, &text, &ignored) == 0 ? jv_string(buf_str(&text))
-										 : jv_invalid();
+										: jv_invalid();
 }
 
 /* Members that the form does not have are none of ours; a value of null, or an empty text, is one that was left out. */
@@ -156,8 +156,8 @@ static enum mcp_taken take_roots(jv ask, jv response, struct mcp_answers *answer
 
 enum mcp_taken mcp_ask_take(jv ask, jv response, struct mcp_answers *answers)
 {
-	enum mcp_taken taken = json_str(ask, "roots") != NULL ? take_roots(ask, response, answers)
-							      : take_form(ask, response, answers);
+	enum mcp_taken taken =
+		json_str(ask, "roots") != NULL ? take_roots(ask, response, answers) : take_form(ask, response, answers);
 
 	if (taken == MCP_TAKEN)
 		answers->done = json_set(take_jv(&answers->done), json_str(ask, "name"), jv_true());

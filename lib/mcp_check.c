@@ -44,10 +44,11 @@ static int explain(struct words *w, const struct mcp_reply *reply, const char *p
 		words_say(w, "door       missing  ");
 		words_line(w, json_str(error, "message"), line_max);
 		words_say(w, "\n");
-		sbx_fail(err, (enum sbx_class)class, "door_failed", "the door refuses to answer");
+		sbx_fail(err, (enum sbx_class) class, "door_failed", "the door refuses to answer");
 		return json_str(error, "hint") != NULL ? sbx_hint(err, "%s", json_str(error, "hint")) : -1;
 	}
-	words_say(w, "door       missing  %s (status %d)", problem ? problem : "its answer is no survey", reply->status);
+	words_say(w, "door       missing  %s (status %d)", problem ? problem : "its answer is no survey",
+		  reply->status);
 	if (reply->last_line[0] != '\0') {
 		words_say(w, "; its last words: ");
 		words_quote(w, reply->last_line, line_max);

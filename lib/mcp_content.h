@@ -1,4 +1,5 @@
-/* Produced files that a tool shows ("shown" of a call's result), as blocks beside the text of an answer. Pure functions. */
+/* Produced files that a tool shows ("shown" of a call's result), as blocks beside the text of an answer. Pure
+ * functions. */
 #ifndef SBX_MCP_CONTENT_H
 #define SBX_MCP_CONTENT_H
 

@@ -143,7 +143,8 @@ static int start(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct
 {
 	static const char *const words[] = {[WANTS_LIST] = "tools", [WANTS_CALL] = "call", [WANTS_RESULT] = "result"};
 	struct sbx_error why = SBX_ERROR_INIT;
-	int started = mcp_door_start(&r->door, q->door, words[r->wants], r->wants == WANTS_LIST ? NULL : &r->json, &why);
+	int started =
+		mcp_door_start(&r->door, q->door, words[r->wants], r->wants == WANTS_LIST ? NULL : &r->json, &why);
 
 	if (started < 0)
 		return mcp_queue_give_up(q, r, &why, now, err);
@@ -175,6 +176,9 @@ static int start_one(struct mcp_queue *q, struct mcp_request *r, struct busy *bu
 {
 	enum mcp_may may = MAY_START;
 
+	if (now < r->not_before)
+		return 0;
+	r->not_before = 0;
 	if (r->wants == WANTS_LIST ? busy->lists > 0 : busy->calls >= mcp_queue_limit(q))
 		return 0;
 	if (r->wants == WANTS_CALL && mcp_queue_ask(q, r, &may, now, err) < 0)
@@ -296,6 +300,8 @@ int64_t mcp_queue_wakes(const struct mcp_queue *q)
 			at = sooner(at, mcp_door_wakes(&r->door));
 		if (is_due(r))
 			at = sooner(at, r->deadline);
+		if (r->stage == QUEUED && r->not_before > 0)
+			at = sooner(at, r->not_before);
 		if (r->token[0] != '\0')
 			at = sooner(at, r->progress_at +
 						(r->told != r->door.lines ? progress_least_ms : progress_every_ms));

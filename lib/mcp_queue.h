@@ -24,17 +24,18 @@ struct mcp_queue {
 	const char *home; /* where a key for questions is kept (mcp_state.h); NULL: nowhere */
 	jv asks;	  /* questions by tool; invalid: not known yet */
 	int64_t asks_until;
-	int wants_asks;	    /* a call waits for them */
-	size_t calls_limit; /* at once, as the door has turned out to take; 0: not known yet */
+	int wants_asks;	     /* a call waits for them */
+	size_t calls_limit;  /* at once, as the door has turned out to take; 0: not known yet */
 	unsigned calls_good; /* since it last took no more */
-	unsigned questions; /* put so far */
+	unsigned questions;  /* put so far */
 	struct mcp_request *requests[MCP_QUEUE_REQUESTS + MCP_QUEUE_DOORS]; /* in order of arrival */
 	size_t count;
 };
 
 /* All return 0, or -1 when the writer or memory has no room; NOW is clock_mono_ms. */
 
-/* Accept STEP (MCP_LIST, MCP_CALL or MCP_RESULT; what it holds is taken) as part of BATCH, or alone. A full queue is an answer too. */
+/* Accept STEP (MCP_LIST, MCP_CALL or MCP_RESULT; what it holds is taken) as part of BATCH, or alone. A full queue is an
+ * answer too. */
 int mcp_queue_add(struct mcp_queue *q, struct mcp_step *step, struct rpc_batch *batch, int64_t now,
 		  struct sbx_error *err);
 /* 1 when an unanswered request has this id. */

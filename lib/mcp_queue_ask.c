@@ -1,5 +1,5 @@
-/* Questions to the client's person before a call goes to the door. Up to 2025-11-25 they are requests of ours, one after
- * the other; in 2026-07-28 the call is answered with the question, and comes again with the answer. */
+/* Questions to the client's person before a call goes to the door. Up to 2025-11-25 they are requests of ours, one
+ * after the other; in 2026-07-28 the call is answered with the question, and comes again with the answer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -44,7 +44,8 @@ static int answer_declined(struct mcp_queue *q, struct mcp_request *r, struct sb
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
 	struct sbx_error why = SBX_ERROR_INIT, unwritten = SBX_ERROR_INIT;
 
-	sbx_fail(&why, SBX_DENIED, "question_declined", "the person did not answer the question that the tool asks first");
+	sbx_fail(&why, SBX_DENIED, "question_declined",
+		 "the person did not answer the question that the tool asks first");
 	sbx_hint(&why, "ask the person what is missing, and give it as parameters of the call");
 	int wrote = mcp_call_refused(r->version, r->id, r->tool, &why, &text, &unwritten);
 	return mcp_queue_answer(q, r, wrote, &text, &unwritten, err);
@@ -94,15 +95,16 @@ static int write_input_request(const struct mcp_request *r, jv question, struct 
 static int answer_with(struct mcp_queue *q, struct mcp_request *r, jv question, struct sbx_error *err)
 {
 	auto_buf requests = BUF_INIT(RPC_MESSAGE_MAX), state = BUF_INIT(RPC_MESSAGE_MAX),
-		text = BUF_INIT(LIMIT_RPC_LINE);
+		 text = BUF_INIT(LIMIT_RPC_LINE);
 	struct sbx_error why = SBX_ERROR_INIT;
 
 	if (mcp_state_seal(q->home, r->tool, r->asking.asked, &r->asking.answers, &state, &why) < 0)
 		return 1;
-	int wrote = write_input_request(r, question, &requests, &why) < 0 ||
-				    mcp_write_input_required(r->id, buf_str(&requests), buf_str(&state), &text, &why) < 0
-			    ? -1
-			    : 0;
+	int wrote =
+		write_input_request(r, question, &requests, &why) < 0 ||
+				mcp_write_input_required(r->id, buf_str(&requests), buf_str(&state), &text, &why) < 0
+			? -1
+			: 0;
 	return mcp_queue_answer(q, r, wrote, &text, &why, err);
 }
 

@@ -12,6 +12,10 @@
 static const size_t calls_at_once = 16;
 /* So many calls that the door took make it worth to try one more at once. */
 static const unsigned calls_before_more = 64;
+/* A call that found no room so often gives up: every time stands in the record. */
+static const unsigned crowded_most = 32;
+/* The first pause when none of ours is in the way; each further one is twice as long, up to 4 s. */
+static const int64_t crowded_pause_ms = 250;
 
 int mcp_queue_settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
 {
@@ -124,24 +128,35 @@ static int is_crowded(const struct mcp_request *r)
 	return code != NULL && strcmp(code, "too_many_calls") == 0 && stage != NULL && strcmp(stage, "cred") == 0;
 }
 
-/* Put R back in the line when others of ours are in its way: it goes again when one of them has ended. */
-static int wait_for_room(struct mcp_queue *q, struct mcp_request *r)
+/* Learn from a call that found room. */
+static void found_room(struct mcp_queue *q)
+{
+	if (q->calls_limit > 0 && q->calls_limit < calls_at_once && ++q->calls_good % calls_before_more == 0)
+		q->calls_limit++;
+}
+
+/* Put R back in the line when it found no room: it goes again when one of ours has ended, or, since others may be in
+ * the way too, a while later. */
+static int wait_for_room(struct mcp_queue *q, struct mcp_request *r, int64_t now)
 {
 	size_t others = 0;
 
 	if (!is_crowded(r)) {
-		if (r->wants == WANTS_CALL && q->calls_limit > 0 && q->calls_limit < calls_at_once &&
-		    ++q->calls_good % calls_before_more == 0)
-			q->calls_limit++;
+		if (r->wants == WANTS_CALL)
+			found_room(q);
 		return 0;
 	}
-	for (size_t i = 0; i < q->count; i++)
-		others += q->requests[i] != r && q->requests[i]->wants == WANTS_CALL && mcp_door_there(&q->requests[i]->door);
-	if (others == 0)
+	if (r->crowded >= crowded_most)
 		return 0;
-	q->calls_limit = others < mcp_queue_limit(q) ? others : mcp_queue_limit(q) - 1;
-	q->calls_limit = q->calls_limit > 0 ? q->calls_limit : 1;
+	for (size_t i = 0; i < q->count; i++)
+		others += q->requests[i] != r && q->requests[i]->wants == WANTS_CALL &&
+			  mcp_door_there(&q->requests[i]->door);
+	size_t limit = mcp_queue_limit(q);
+	limit = others < limit ? others : limit - 1;
+	q->calls_limit = limit > 0 ? limit : 1;
 	q->calls_good = 0;
+	r->not_before = others > 0 ? 0 : now + (crowded_pause_ms << (r->crowded < 4 ? r->crowded : 4));
+	r->crowded++;
 	mcp_door_clear(&r->door);
 	r->told = 0;
 	r->stage = QUEUED;
@@ -152,7 +167,7 @@ int mcp_queue_finish(struct mcp_queue *q, struct mcp_request *r, int64_t now, st
 {
 	char fence[17];
 
-	if (wait_for_room(q, r))
+	if (wait_for_room(q, r, now))
 		return 0;
 	io_random_hex(fence, 8);
 	const struct mcp_reply reply = reply_of(r, fence);
@@ -192,7 +207,8 @@ int mcp_queue_overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, s
 	if (r->stage == ASKING) {
 		if (mcp_queue_withdraw(q, r, err) < 0)
 			return -1;
-		sbx_fail(&why, SBX_UNAVAILABLE, "question_open", "nobody answered the question that the tool asks first");
+		sbx_fail(&why, SBX_UNAVAILABLE, "question_open",
+			 "nobody answered the question that the tool asks first");
 		sbx_hint(&why, "ask the person what is missing, and give it as parameters of the call");
 		return mcp_queue_give_up(q, r, &why, now, err);
 	}

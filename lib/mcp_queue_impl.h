@@ -18,13 +18,13 @@ enum mcp_stage {
 
 /* What a call may still have to ask, and what it was answered. */
 struct mcp_asking {
-	unsigned can;	   /* of the client; 0: nothing is asked, or all of it was */
-	jv responses;	   /* what came with the call (2026-07-28), or invalid */
-	struct buf state;  /* likewise */
-	int begun;	   /* the next three are filled */
-	jv asked;	   /* parameters as they came */
+	unsigned can;	  /* of the client; 0: nothing is asked, or all of it was */
+	jv responses;	  /* what came with the call (2026-07-28), or invalid */
+	struct buf state; /* likewise */
+	int begun;	  /* the next three are filled */
+	jv asked;	  /* parameters as they came */
 	struct mcp_answers answers;
-	jv question;			/* that is open; invalid for none */
+	jv question;			   /* that is open; invalid for none */
 	char question_id[MCP_ASK_ID_SIZE]; /* the JSON text of our request's id */
 };
 
@@ -38,8 +38,10 @@ struct mcp_request {
 	struct mcp_asking asking;
 	struct mcp_door door;
 	int64_t deadline;
-	unsigned progress; /* notifications so far */
-	unsigned told;	   /* lines of the door that were told */
+	int64_t not_before; /* the door is not asked again earlier; 0: now */
+	unsigned crowded;   /* how often there was no room behind it */
+	unsigned progress;  /* notifications so far */
+	unsigned told;	    /* lines of the door that were told */
 	int64_t progress_at;
 };
 

@@ -1,4 +1,5 @@
-/* What the door said, and what every reader of it needs: one object of ours, foreign text made visible. Pure functions. */
+/* What the door said, and what every reader of it needs: one object of ours, foreign text made visible. Pure functions.
+ */
 #ifndef SBX_MCP_REPLY_H
 #define SBX_MCP_REPLY_H
 

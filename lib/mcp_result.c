@@ -20,9 +20,9 @@ struct answer {
 	enum mcp_version version;
 	const char *id;
 	struct words w;
-	jv data;	/* owned: structuredContent */
-	jv shown;	/* owned: files that the tool shows; invalid for none */
-	const char *call; /* the call's id, or NULL */
+	jv data;	   /* owned: structuredContent */
+	jv shown;	   /* owned: files that the tool shows; invalid for none */
+	const char *call;  /* the call's id, or NULL */
 	struct buf output; /* JSON text that the tool printed; empty for none */
 };
 #define ANSWER_INIT(revision, request)                                                                                 \
@@ -70,8 +70,8 @@ static int write_essence(const struct answer *a, struct buf *out, struct sbx_err
 }
 
 static int write_answer(const struct answer *a, enum outcome outcome,
-			int (*structure)(const struct answer *a, struct buf *out, struct sbx_error *err), struct buf *out,
-			struct sbx_error *err)
+			int (*structure)(const struct answer *a, struct buf *out, struct sbx_error *err),
+			struct buf *out, struct sbx_error *err)
 {
 	auto_jv content = mcp_content_add(json_append(jv_array(), text_block(a)), a->version, a->shown, a->call);
 	auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
@@ -145,7 +145,9 @@ int mcp_call_running(enum mcp_version version, const char *id, const char *tool,
 	}
 	if (call_id[0] != '\0') {
 		a.data = json_set_str(take_jv(&a.data), "call", call_id);
-		words_say(&a.w, "Fetch the result with " MCP_RESULT_TOOL " {\"id\": \"%s\"}; a person types: sbx-audit result %s\n",
+		words_say(&a.w,
+			  "Fetch the result with " MCP_RESULT_TOOL
+			  " {\"id\": \"%s\"}; a person types: sbx-audit result %s\n",
 			  call_id, call_id);
 	} else {
 		words_say(&a.w, "A person finds it with: sbx-audit show\n");
@@ -183,11 +185,10 @@ static int door_failed(enum mcp_version version, const char *id, const struct mc
 static jv call_data(jv call, enum mcp_state state)
 {
 	static const char *const of_policy[] = {"effect", "tier", "tier_from", "rule", "reasons"};
-	static const char *const of_result[] = {"exit",		  "signal",	 "truncated",	   "encoding",
-						"artifacts",	  "findings",	 "findings_total", "verdict",
-						"counts",	  "safe",	 "safe_total",	   "data_destroyed",
-						"digest",	  "plan",	 "state_file",	   "record_head",
-						"took_ms"};
+	static const char *const of_result[] = {"exit",	       "signal",	 "truncated", "encoding", "artifacts",
+						"findings",    "findings_total", "verdict",   "counts",	  "safe",
+						"safe_total",  "data_destroyed", "digest",    "plan",	  "state_file",
+						"record_head", "took_ms"};
 	static const char *const outputs[] = {"stdout", "stderr"};
 	auto_jv inner = json_object(call, "call"), policy = json_object(call, "policy"),
 		result = json_object(call, "result");
@@ -229,7 +230,8 @@ static const char *check_object(jv object, const struct mcp_reply *reply)
 /* What the tool printed, where its file says that this is JSON, and it is. */
 static void take_output(struct answer *a, jv call, jv result)
 {
-	auto_jv policy = json_object(call, "policy"), run = json_object(policy, "run"), text = json_get(result, "stdout");
+	auto_jv policy = json_object(call, "policy"), run = json_object(policy, "run"),
+		text = json_get(result, "stdout");
 	const char *kind = json_str(run, "output"), *encoding = json_str(result, "encoding");
 	struct sbx_error no_json = SBX_ERROR_INIT;
 

@@ -1,6 +1,6 @@
-/* What the door said of a call, as an MCP answer: everything in words for a model that sees the text alone, and the same
- * as structuredContent for a client that shows that instead (revisions from 2025-06-18 on). Files that the tool shows
- * are blocks of their own. Pure functions. */
+/* What the door said of a call, as an MCP answer: everything in words for a model that sees the text alone, and the
+ * same as structuredContent for a client that shows that instead (revisions from 2025-06-18 on). Files that the tool
+ * shows are blocks of their own. Pure functions. */
 #ifndef SBX_MCP_RESULT_H
 #define SBX_MCP_RESULT_H
 

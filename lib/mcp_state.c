@@ -46,8 +46,7 @@ static int load_key(const char *home, struct secret *key, struct sbx_error *err)
 	}
 	if (present < 0 || secret_read_fd(key, present, KEY_SIZE, err) < 0)
 		return -1;
-	return key->len == KEY_SIZE ? 0
-				    : sbx_fail(err, SBX_CONFIG, "unsafe_file", "the key for questions is cut off");
+	return key->len == KEY_SIZE ? 0 : sbx_fail(err, SBX_CONFIG, "unsafe_file", "the key for questions is cut off");
 }
 
 static int mac_of(const struct secret *key, const char *payload, size_t len, char hex[DIGEST_HEX_SIZE],

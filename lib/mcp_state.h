@@ -1,7 +1,7 @@
 /* requestState of 2026-07-28: what a call has been answered so far, carried by the client until it repeats the call. It
  * comes back from wherever the client is (a gateway may stand between), so it is bound to the call and to a time, and
- * authenticated by a key of this account, which outlives the process: any server of the account can take the call up. The
- * key proves that and nothing else. */
+ * authenticated by a key of this account, which outlives the process: any server of the account can take the call up.
+ * The key proves that and nothing else. */
 #ifndef SBX_MCP_STATE_H
 #define SBX_MCP_STATE_H
 

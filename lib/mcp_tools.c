@@ -27,10 +27,13 @@ static const char output_schema[] =
 	"\"summary\":{\"type\":\"string\"}},\"required\":[\"state\",\"summary\"]}";
 
 static const char own_tool[] =
-	"{\"name\":\"" MCP_RESULT_TOOL "\",\"title\":\"Fetch a kept result\",\"description\":\"The result of a call that was "
+	"{\"name\":\"" MCP_RESULT_TOOL
+	"\",\"title\":\"Fetch a kept result\",\"description\":\"The result of a call that was "
 	"still running, or whose answer was missed, or what its approval waits for. Kept for 24 hours.\","
-	"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{32}$\","
-	"\"description\":\"The id of the call or of its approval\"}},\"required\":[\"id\"],\"additionalProperties\":false},"
+	"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{32}$"
+	"\","
+	"\"description\":\"The id of the call or of its "
+	"approval\"}},\"required\":[\"id\"],\"additionalProperties\":false},"
 	"\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false,\"idempotentHint\":true,"
 	"\"openWorldHint\":false}}";
 

@@ -165,9 +165,9 @@ static int check_ask(const struct schema *s, const struct yaml_at *at, jv tool, 
 	if ((roots == NULL) != (message != NULL && json_length(params) > 0) || (roots != NULL && message != NULL))
 		return schema_fail(s, at, "message and params, or roots",
 				   "a question asks a person for parameters, or the client for its roots");
-	if (message != NULL &&
-	    (strlen(message) > message_max || !schema_is_printable(message, strlen(message))))
-		return schema_fail(s, &at_message, NULL, "must be at most %zu printable bytes on one line", message_max);
+	if (message != NULL && (strlen(message) > message_max || !schema_is_printable(message, strlen(message))))
+		return schema_fail(s, &at_message, NULL, "must be at most %zu printable bytes on one line",
+				   message_max);
 	if (roots != NULL)
 		return check_asked(s, &at_roots, tool, roots, seen);
 	for (int i = 0, n = json_length(params); i < n; i++) {
@@ -209,7 +209,8 @@ int client_check(const struct schema *s, jv tool)
 static jv ask_entry(jv root, jv targets, jv tool, jv ask)
 {
 	auto_jv params = json_object(tool, "params"), asked = json_array(ask, "params");
-	jv entry = json_set_str(jv_object(), "name", json_str(ask, "name")), fields = jv_object(), required = jv_array();
+	jv entry = json_set_str(jv_object(), "name", json_str(ask, "name")), fields = jv_object(),
+	   required = jv_array();
 
 	entry = json_set_str(entry, "message", json_str(ask, "message"));
 	entry = json_set_str(entry, "roots", json_str(ask, "roots"));

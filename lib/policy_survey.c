@@ -97,14 +97,16 @@ static int64_t threshold_of(jv root, enum tier tier)
 	return threshold;
 }
 
-/* The highest tier that some served tool can come to without a rule: its own, or what the plan that it takes makes of it. */
+/* The highest tier that some served tool can come to without a rule: its own, or what the plan that it takes makes of
+ * it. */
 static enum tier highest_tier(const struct survey *s)
 {
 	enum tier highest = TIER_LOW, tier = TIER_LOW;
 
 	for (int i = jv_object_iter(s->policy->tools); jv_object_iter_valid(s->policy->tools, i);
 	     i = jv_object_iter_next(s->policy->tools, i)) {
-		auto_jv name = jv_object_iter_key(s->policy->tools, i), tool = jv_object_iter_value(s->policy->tools, i);
+		auto_jv name = jv_object_iter_key(s->policy->tools, i),
+			tool = jv_object_iter_value(s->policy->tools, i);
 		auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 		if (json_has(s->failed, json_text(name)) || tier_parse(json_str(tool, "tier"), &tier) < 0)
 			continue;
@@ -139,7 +141,10 @@ static void survey_approval(struct survey *s)
 	join(people, list, sizeof list);
 	for (enum tier tier = TIER_HIGH; tier <= highest; tier++) {
 		int64_t needed = threshold_of(s->policy->root, tier);
-		say(s, "approval", json_length(people) >= needed ? FOUND_OK : tier == TIER_HIGH ? FOUND_MISSING : FOUND_NOTE,
+		say(s, "approval",
+		    json_length(people) >= needed ? FOUND_OK
+		    : tier == TIER_HIGH		  ? FOUND_MISSING
+						  : FOUND_NOTE,
 		    "calls that are %s need %lld of %d people%s%s", tier_name(tier), (long long)needed,
 		    json_length(people), *list == '\0' ? "" : ": ", list);
 	}
@@ -159,7 +164,8 @@ static void survey_programs(struct survey *s)
 
 	for (int i = jv_object_iter(s->policy->tools); jv_object_iter_valid(s->policy->tools, i);
 	     i = jv_object_iter_next(s->policy->tools, i)) {
-		auto_jv name = jv_object_iter_key(s->policy->tools, i), tool = jv_object_iter_value(s->policy->tools, i);
+		auto_jv name = jv_object_iter_key(s->policy->tools, i),
+			tool = jv_object_iter_value(s->policy->tools, i);
 		auto_jv steps = json_array(tool, "steps");
 		int count = json_has(s->failed, json_text(name)) ? 0 : json_length(steps);
 		for (int k = 0; k < count; k++) {
@@ -193,7 +199,8 @@ static int tools_with(const struct survey *s, const char *key)
 
 	for (int i = jv_object_iter(s->policy->tools); jv_object_iter_valid(s->policy->tools, i);
 	     i = jv_object_iter_next(s->policy->tools, i)) {
-		auto_jv name = jv_object_iter_key(s->policy->tools, i), tool = jv_object_iter_value(s->policy->tools, i);
+		auto_jv name = jv_object_iter_key(s->policy->tools, i),
+			tool = jv_object_iter_value(s->policy->tools, i);
 		auto_jv member = key != NULL ? json_get(tool, key) : jv_invalid();
 		if (!json_has(s->failed, json_text(name)))
 			count += key != NULL ? json_length(member) > 0 : needs_target(tool);
@@ -227,8 +234,7 @@ static void survey_sandbox(struct survey *s)
 	int status = 0;
 
 	survey_helper(s, "sandbox", "sbx-run-", s->config->driver, json_length(s->list));
-	if (path == NULL ||
-	    spawn_capture(&what, "", 0, &out, clock_mono_ms() + sandbox_wait_ms, &status, &failed) < 0)
+	if (path == NULL || spawn_capture(&what, "", 0, &out, clock_mono_ms() + sandbox_wait_ms, &status, &failed) < 0)
 		say(s, "sandbox", FOUND_MISSING, "it could not be tried: %s", failed.message);
 	else if (spawn_exit_code(status) != 0)
 		say(s, "sandbox", FOUND_MISSING, "this machine cannot make one; sbx-run --check says why");

@@ -248,8 +248,7 @@ int rpc_write_error(struct buf *out, const char *id, int code, const char *messa
 int rpc_write_request(struct buf *out, const char *id, const char *method, const char *params, struct sbx_error *err)
 {
 	if (buf_add_str(out, "{\"jsonrpc\":\"2.0\"", err) < 0 ||
-	    (id != NULL && buf_addf(out, err, ",\"id\":%s", id) < 0) ||
-	    json_out_member(out, "method", method, err) < 0)
+	    (id != NULL && buf_addf(out, err, ",\"id\":%s", id) < 0) || json_out_member(out, "method", method, err) < 0)
 		return -1;
 	return buf_addf(out, err, ",\"params\":%s}", params);
 }

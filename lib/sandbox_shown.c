@@ -48,9 +48,8 @@ static jv add_data(jv entry, const struct buf *clean, size_t *room)
 	int as_text = is_text_media(media) && is_text(buf_str(clean), clean->len);
 	size_t cost = as_text ? json_out_string_size(buf_str(clean), clean->len) : base64_size(clean->len) + 2;
 
-	if (cost > *room ||
-	    (as_text ? buf_add(&text, buf_str(clean), clean->len, &too_large)
-		     : base64_add(&text, buf_str(clean), clean->len, &too_large)) < 0)
+	if (cost > *room || (as_text ? buf_add(&text, buf_str(clean), clean->len, &too_large)
+				     : base64_add(&text, buf_str(clean), clean->len, &too_large)) < 0)
 		return json_set_bool(entry, "omitted", 1);
 	*room -= cost;
 	entry = json_set_str(entry, "encoding", as_text ? "utf-8" : "base64");

@@ -1,5 +1,5 @@
-/* mcpserve DOOR ARGUMENT...: the dispatcher's loop as sbx-mcp runs it, without the first act of a program, so that valgrind can be its parent; and with a
- * pidfd made of a pipe, since valgrind before 3.20 has no pidfd_open. */
+/* mcpserve DOOR ARGUMENT...: the dispatcher's loop as sbx-mcp runs it, without the first act of a program, so that
+ * valgrind can be its parent; and with a pidfd made of a pipe, since valgrind before 3.20 has no pidfd_open. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +23,8 @@ static void look(int sig)
 	(void)sig;
 	for (int i = 0; i < CHILDREN; i++) {
 		siginfo_t info = {.si_pid = 0};
-		if (children[i].pid != 0 && waitid(P_PID, (id_t)children[i].pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+		if (children[i].pid != 0 &&
+		    waitid(P_PID, (id_t)children[i].pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
 			close(children[i].end);
 			children[i].pid = 0;
 		}
@@ -63,7 +64,8 @@ long __wrap_syscall(long number, ...)
 	for (int i = 0; i < 6; i++)
 		a[i] = va_arg(args, long);
 	va_end(args);
-	return number == SYS_pidfd_open ? open_child((pid_t)a[0]) : __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+	return number == SYS_pidfd_open ? open_child((pid_t)a[0])
+					: __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
 int main(int argc, char **argv)
@@ -75,7 +77,8 @@ int main(int argc, char **argv)
 		return 64;
 	sigaction(SIGCHLD, &on_child, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	const struct mcp_serve options = {.door = {.path = argv[1], .argv = (const char *const *)argv + 1}, .deadline_ms = 600 * 1000};
+	const struct mcp_serve options = {.door = {.path = argv[1], .argv = (const char *const *)argv + 1},
+					  .deadline_ms = 600 * 1000};
 	if (mcp_serve(&options, STDIN_FILENO, STDOUT_FILENO, &err) == 0)
 		return 0;
 	fprintf(stderr, "mcpserve: %s\n", err.message);

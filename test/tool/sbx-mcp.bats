@@ -416,6 +416,24 @@ load ../mcp
 	assert_equal "$(ls "/proc/$PID/fd" | wc -l)" 4
 }
 
+@test "no room behind the door: it waits, goes again, and gives up at its deadline" {
+	echo 3 >"$W/left"
+	serve -- "$DOOR" crowded "$W/left"
+	legacy
+	ask "$(call 1)"
+	assert_json .result.isError null
+	assert_equal "$(cat "$W/left")" 0
+	bye
+	ends 2
+	echo 1000 >"$W/left"
+	serve --deadline 1s -- "$DOOR" crowded "$W/left"
+	legacy
+	ask "$(call 1)"
+	assert_json '[.result.isError, .result.structuredContent.error.code] | map(tostring) | join(" ")' 'true too_many_calls'
+	[ "$(cat "$W/left")" -gt 990 ]
+	silent
+}
+
 @test "a client that does not read holds it up, and loses nothing" {
 	serve -- "$DOOR" echo
 	legacy

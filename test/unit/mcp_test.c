@@ -473,6 +473,60 @@ static void eras_of_results(void)
 	CHECK_STR(json_str(error, "message"), "Unknown tool: m");
 }
 
+/* What a tool printed as JSON goes out as it stands, but for white space and what nobody sees. */
+static void compact(void)
+{
+	static const struct {
+		const char *text, *compact;
+	} cases[] = {
+		{" {\"a\" : [ 1.50 , -0 , 1E+3 ] }\n", "{\"a\":[1.50,-0,1E+3]}"},
+		{"123456789012345678901234567890", "123456789012345678901234567890"},
+		{"\"a\\u202eb\\n\\\"\\\\ \xe2\x80\xa8\"", "\"a\\\\u{202e}b\\n\\\"\\\\ \\\\u{2028}\""},
+		{"[ \"\" ,\t{ } ]", "[\"\",{}]"},
+		{"{\"\\u0007k\":null}", "{\"\\\\x07k\":null}"},
+		{"{", NULL},
+		{"1 2", NULL},
+		{"{\"a\":1,\"a\":2}", NULL},
+		{"\"\\ud800\"", NULL},
+		{"", NULL},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		auto_buf out = BUF_INIT(1024);
+		int made = mcp_compact(cases[i].text, strlen(cases[i].text), &out, &err) == 0;
+		printf("# %s\n", cases[i].text);
+		CHECK(made == (cases[i].compact != NULL));
+		if (cases[i].compact != NULL)
+			CHECK_STR(buf_str(&out), cases[i].compact);
+	}
+}
+
+/* Data beside files as large as they get, and more of it than a line may have: the schema is kept all the same. */
+static void large_results(void)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_buf object = BUF_INIT(LIMIT_CALL), out = BUF_INIT(LIMIT_RPC_LINE);
+
+	buf_add_str(&object,
+		    "{\"sbx\":1,\"call\":{\"id\":\"c\"},\"result\":{\"state\":\"completed\",\"exit\":0,\"shown\":[{\"name\":\"p\","
+		    "\"media\":\"image/png\",\"encoding\":\"base64\",\"data\":\"",
+		    &err);
+	for (size_t i = 0; i < LIMIT_RESULT_SHOWN - 4; i += 4)
+		buf_add_str(&object, "AAAA", &err);
+	buf_add_str(&object, "\"},{\"name\":\"q\",\"media\":\"image/png\",\"omitted\":true}],\"findings\":[", &err);
+	while (object.len < LIMIT_CALL - 4096)
+		buf_add_str(&object, "\"\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\xc2\x80\",", &err);
+	CHECK(buf_add_str(&object, "1]}}", &err) == 0);
+	const struct mcp_reply reply = {
+		.tool = "t", .text = buf_str(&object), .len = object.len, .last_line = "", .fence = "f"};
+	CHECK(mcp_call_result(MCP_2025_11_25, "1", &reply, &out, &err) == 0);
+	CHECK(out.len <= LIMIT_RPC_LINE);
+	CHECK(strstr(buf_str(&out), "\"structuredContent\":{") != NULL);
+	CHECK(strstr(buf_str(&out), "\"state\":\"completed\"") != NULL);
+	CHECK(strstr(buf_str(&out), "\"type\":\"image\"") != NULL);
+}
+
 static void lists(void)
 {
 	static const char tools[] = "{\"tools\":[{\"name\":\"b\",\"title\":\"B\",\"description\":\"d\",\"tier\":"
@@ -556,6 +610,8 @@ int main(void)
 	judgement();
 	output();
 	eras_of_results();
+	compact();
+	large_results();
 	lists();
 	worst_case();
 	return unit_done();
