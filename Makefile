@@ -154,10 +154,10 @@ $(BUILD)/test/mcpserve: test/helpers/mcpserve.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -Wl,--wrap=syscall -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_sha256)
 
-test_tools_with_modules := sksign sshverify mksteps canned
+test_tools_with_modules := sksign sshverify mksteps canned mkrecord
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(test_cflags) -iquote lib $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_crypto)
+	$(CC) $(test_cflags) -iquote lib $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_crypto)
 
 # A library that ssh-keygen loads; that has no sanitizer.
 $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
@@ -173,13 +173,17 @@ $(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitiz
 
 $(BUILD)/test/mkplan: test/helpers/mkplan_kinds.h
 
+$(BUILD)/test/wall: test/helpers/wall.c
+	@mkdir -p $(@D)
+	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(filter-out -fsanitize=%,$(CFLAGS)) -fPIC -shared -o $@ $<
+
 $(BUILD)/test/member: test/helpers/member.c
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
-.PHONY: deps demo test test-mcp test-accounts test-conformance test-load test-sanitize fuzz audit check bench install uninstall clean help
+.PHONY: deps demo test test-mcp test-accounts test-conformance test-load test-heavy test-sanitize fuzz audit check bench install uninstall clean help
 
 deps:
 	@scripts/deps test
@@ -225,6 +229,12 @@ test-accounts:
 	@scripts/deps test accounts
 	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/accounts
+
+# Hundreds of rounds: races for one approval, and a kill or a failed system call at each step of each stage.
+test-heavy:
+	@scripts/deps test
+	@$(MAKE) $(all_cores) --no-print-directory test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/heavy
 
 # The same tests; the sandboxed programs are static and stay without sanitizers.
 test-sanitize:
@@ -287,6 +297,7 @@ help:
 	@echo 'make test-accounts  the tests of several accounts, with sudo and sshd (root)'
 	@echo 'make test-conformance  the official MCP suite and clients, and doors by ssh and sudo'
 	@echo 'make test-load  110,000 calls through the dispatcher'
+	@echo 'make test-heavy    hundreds of races, and a kill or a fault at each step of each stage'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'
 	@echo 'make audit      show the record'

@@ -10,7 +10,8 @@
  *   bench peak NAME LIMIT COMMAND ARGS...
  *       run it once and print how much memory it had at most, in KiB; status 1 when that is above LIMIT
  *
- * Words N<FILE before a command open FILE, for reading and writing where it is a FIFO, as descriptor N.
+ * Words N<FILE before a command open FILE, for reading and writing where it is a FIFO, as descriptor N; N<@FILE opens FILE.0 for its first run, FILE.1 for
+ * the next, and so on. A word ?STATUS is the exit status that the command must have, instead of 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,12 +51,36 @@ static void die(const char *what)
 	exit(2);
 }
 
+static int is_option(const char *word)
+{
+	return strchr(word, '<') != NULL || word[0] == '?';
+}
+
+static int wanted_status(char **argv)
+{
+	int status = 0;
+
+	for (; is_option(argv[0]); argv++)
+		if (argv[0][0] == '?')
+			status = (int)strtol(argv[0] + 1, NULL, 10);
+	return status;
+}
+
 /* The words N<FILE of ARGV; returns where the command begins. */
 static char **open_files(char **argv, posix_spawn_file_actions_t *actions)
 {
-	for (; strchr(argv[0], '<') != NULL; argv++) {
+	static int turn;
+	static char numbered[4096];
+
+	for (; is_option(argv[0]); argv++) {
 		const char *file = strchr(argv[0], '<') + 1;
 		struct stat st;
+		if (argv[0][0] == '?')
+			continue;
+		if (file[0] == '@') {
+			snprintf(numbered, sizeof numbered, "%s.%d", file + 1, turn++);
+			file = numbered;
+		}
 		int is_fifo = stat(file, &st) == 0 && S_ISFIFO(st.st_mode);
 		posix_spawn_file_actions_addopen(actions, (int)strtol(argv[0], NULL, 10), file, is_fifo ? O_RDWR : O_RDONLY, 0);
 	}
@@ -90,13 +115,13 @@ static double ms_of(struct timeval t)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_usec / 1e3;
 }
 
-static struct rusage must_end_well(pid_t pid, const char *name)
+static struct rusage must_end_well(pid_t pid, char **argv)
 {
 	struct rusage usage;
 	int status;
 
-	if (wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-		fprintf(stderr, "bench: %s did not succeed\n", name);
+	if (wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != wanted_status(argv)) {
+		fprintf(stderr, "bench: %s did not end as it should\n", argv[0]);
 		exit(2);
 	}
 	return usage;
@@ -107,7 +132,7 @@ static struct sample run_once(char **argv)
 	struct sample s = {0};
 	double start = now_ms();
 
-	struct rusage usage = must_end_well(launch(argv, -1, -1), argv[0]);
+	struct rusage usage = must_end_well(launch(argv, -1, -1), argv);
 	s.rss_kib = usage.ru_maxrss;
 	s.cpu_ms = ms_of(usage.ru_utime) + ms_of(usage.ru_stime);
 	s.answer_ms = now_ms() - start;
@@ -151,7 +176,7 @@ static struct sample ask_once(char **argv, const char *line)
 	s.rss_kib = resident_kib(pid);
 	start = now_ms();
 	close(in[1]);
-	must_end_well(pid, argv[0]);
+	must_end_well(pid, argv);
 	s.end_ms = now_ms() - start;
 	close(out[0]);
 	return s;
