@@ -42,6 +42,7 @@ lib_sha256 := $(shell printf 'int main(void){return 0;}' | $(CC) -x c - -l:libcr
 # Verifying signatures takes EVP and 3 MB of it: 0.4 ms at each start, a third of what the shared one costs. Asked only where that is linked.
 lib_evp = $(shell printf 'int EVP_Q_digest();int main(void){return EVP_Q_digest();}' | $(CC) -x c - -l:libcrypto.a -o /dev/null 2>/dev/null && \
 	echo -l:libcrypto.a || echo $(lib_crypto))
+lib_curl := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
 lib_seccomp := $(shell $(PKG_CONFIG) --libs libseccomp 2>/dev/null || echo -lseccomp)
 
 # What each program links beside libc; the table of the manual, held by test/tool/links.bats.
@@ -53,10 +54,11 @@ link_sbx-audit := jq yaml sha256
 link_sbx-plan := sha256 seccomp
 link_sbx-mcp := jq sha256
 link_sbx-cred-jwt := jq yaml crypto
+link_sbx-run-kubernetes := jq yaml curl sha256
 
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp
 static_programs := sbx-call
-helpers := sbx-cred-jwt
+helpers := sbx-cred-jwt sbx-run-kubernetes
 static_helpers := sbx-entry sbx-run-local
 
 bins := $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
@@ -121,8 +123,8 @@ $(static_outputs):
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_sha256)
 
-static_modules := buf clock digest drive error frame hash_set io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_keys json_lex json_lex_block json_lex_number \
-	json_lex_skip json_lex_slow json_lex_text json_out log package plan_part process secret spawn start steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+static_modules := base64 boot buf clock digest drive error frame frame_lines hash_set io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp json_keys json_lex json_lex_block json_lex_number \
+	json_lex_skip json_lex_slow json_lex_text json_out log package plan_part process relay secret spawn start steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
 # One of them is compiled otherwise for a static program. The others are the same objects, unless those have sanitizers in them.
 static_modules_apart := $(if $(SANITIZE),$(static_modules),start)
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE
@@ -142,7 +144,7 @@ test_cflags = $(filter-out -D_FORTIFY_SOURCE=%,$(SBX_CFLAGS)) $(CPPFLAGS) $(CFLA
 $(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h $(sanitize_options)
 	@mkdir -p $(@D)
 	$(CC) $(test_cflags) -iquote lib -iquote test/unit $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
-		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
+		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
 
 # Programs that run inside a sandbox are static; tools of the tests that use our modules are not.
 $(BUILD)/test/%: test/helpers/%.c
@@ -169,7 +171,7 @@ fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"'
 $(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
 	$(CC) $(test_cflags) $(fuzz_flags) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
-		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
+		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
 
 $(BUILD)/test/mkplan: test/helpers/mkplan_kinds.h
 
@@ -203,6 +205,19 @@ test:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test
+
+# Against the cluster of $$KUBECONFIG (an administrator's): what fakes cannot say.
+test-cluster:
+	@scripts/deps test
+	@$(MAKE) --no-print-directory test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/cluster
+
+# A cluster for the driver sbx-run-kubernetes; scripts/up says which variables they take.
+up verify: all
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/$@
+down:
+	@scripts/down
+.PHONY: test-cluster up verify down
 
 test-mcp:
 	@scripts/deps test
@@ -254,7 +269,7 @@ $(BUILD)-fuzz/obj/%.o: lib/%.c Makefile
 	$(fuzz_cc) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c -o $@ $<
 $(BUILD)-fuzz/%: test/fuzz/%.c $(fuzz_objects)
 	@mkdir -p $(@D)/corpus-$*
-	$(fuzz_cc) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $^ $(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) -lm
+	$(fuzz_cc) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $^ $(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
 -include $(wildcard $(BUILD)-fuzz/obj/*.d)
 fuzz: $(fuzz_targets) $(signals)
 	@for target in $(fuzz_targets); do \
@@ -300,6 +315,9 @@ help:
 	@echo 'make test-heavy    hundreds of races, and a kill or a fault at each step of each stage'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'
+	@echo 'make test-cluster  the tests that need a cluster, against $$KUBECONFIG'
+	@echo 'make up         make the cluster of SBX_CONTEXT ready for sandboxes; make down takes it away'
+	@echo 'make verify     prove that sandboxes are closed there'
 	@echo 'make audit      show the record'
 	@echo 'make check      static checks: manual pages, shell scripts, layout rules'
 	@echo 'make bench      figures, each as a ratio to a baseline measured beside it'

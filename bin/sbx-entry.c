@@ -11,7 +11,9 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
+#include "entry_boot.h"
 #include "entry_evidence.h"
+#include "entry_fence.h"
 #include "entry_inputs.h"
 #include "entry_seal.h"
 #include "entry_step.h"
@@ -27,11 +29,13 @@ static const size_t json_max = FRAME_MAX;
 static const size_t credentials_max = LIMIT_CREDENTIALS * (LIMIT_SECRET + 8);
 
 static const char usage[] =
-	"usage: sbx-entry --entry-fd N --inputs-fd N [--credentials-fd N] --control-fd N [--limits JSON]\n";
+	"usage: sbx-entry --entry-fd N --inputs-fd N [--credentials-fd N] --control-fd N [--limits JSON]\n"
+	"       sbx-entry --boot DIRECTORY\n";
 
 struct options {
 	int entry, inputs, credentials, control;
 	const char *limits;
+	const char *boot; /* where a cluster has mounted all of that; NULL */
 };
 
 static int parse_fd(const char *text, int *fd)
@@ -49,7 +53,8 @@ static int parse(int argc, char **argv, struct options *o)
 	static const struct option known[] = {
 		{"entry-fd", required_argument, NULL, 'e'},	  {"inputs-fd", required_argument, NULL, 'i'},
 		{"credentials-fd", required_argument, NULL, 'c'}, {"control-fd", required_argument, NULL, 'x'},
-		{"limits", required_argument, NULL, 'l'},	  {NULL, 0, NULL, 0},
+		{"limits", required_argument, NULL, 'l'},	  {"boot", required_argument, NULL, 'b'},
+		{NULL, 0, NULL, 0},
 	};
 	int failed = 0;
 
@@ -70,12 +75,17 @@ static int parse(int argc, char **argv, struct options *o)
 		case 'l':
 			o->limits = optarg;
 			break;
+		case 'b':
+			o->boot = optarg;
+			break;
 		default:
 			return -1;
 		}
 	}
 	if (failed != 0 || optind != argc)
 		return -1;
+	if (o->boot != NULL)
+		return o->entry < 0 && o->inputs < 0 && o->control < 0 && o->credentials < 0 ? 0 : -1;
 	return o->entry >= 0 && o->inputs >= 0 && o->control >= 0 ? 0 : -1;
 }
 
@@ -138,14 +148,14 @@ static int read_table(int fd, struct steps *table, struct sbx_error *err)
 	return steps_decode(bytes, len, table, err);
 }
 
-/* Gather and say; then judge. */
-static int say_hello(const struct steps *table, const char *limits, const char *nonce, struct sbx_error *why,
-		     struct sbx_error *err)
+/* Gather and say; then judge. PROBE is NULL where there should be no network. */
+static int say_hello(const struct steps *table, const char *limits, const struct probe *probe, const char *nonce,
+		     struct sbx_error *why, struct sbx_error *err)
 {
 	struct evidence evidence;
 	auto_buf json = BUF_INIT(json_max);
 
-	int result = evidence_gather(why->class == SBX_OK ? table : NULL, &evidence, err);
+	int result = evidence_gather(why->class == SBX_OK ? table : NULL, probe, &evidence, err);
 	if (result == 0)
 		result = evidence_json(&evidence, limits, &json, err);
 	if (result == 0)
@@ -204,21 +214,49 @@ static int run_steps(struct entry_run *run, int work_fd, struct sbx_error *err)
 	return say_end(run->nonce, entry_state_changed(run->table, work_fd), run->stopped, err);
 }
 
-static int serve(const struct options *o, const char *nonce, struct sbx_error *err)
+/* What a driver of this machine hands over as descriptors, from files; and the network is tried. */
+static int boot(struct options *o, struct entry_boot *from, struct sbx_error *why)
+{
+	/* A log has both streams in it, and nothing but frames may stand in ours. */
+	auto_fd null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDERR_FILENO) < 0)
+		return sbx_fail_errno(why, SBX_OS, "os_error", "cannot open /dev/null");
+	frame_write_lines();
+	int result = entry_boot_read(o->boot, from, why);
+	o->entry = from->entry_fd;
+	o->inputs = from->inputs_fd;
+	o->credentials = from->credentials_fd;
+	o->control = from->control_fd;
+	o->limits = from->boot.limits;
+	if (result < 0 || entry_boot_limits(from, why) < 0)
+		return -1;
+	return entry_boot_probe(from, why);
+}
+
+static int serve(struct options *o, const char *nonce, struct sbx_error *err)
 {
 	struct steps table = {.cwd = NULL};
 	struct sbx_error why = SBX_ERROR_INIT;
+	struct entry_boot from = ENTRY_BOOT_INIT; /* the steps' descriptors are in it: it lives as long as we do */
 	auto_secret credentials = SECRET_INIT;
 	struct entry_run run = {.table = &table,
 				.nonce = nonce,
 				.frames_fd = STDOUT_FILENO,
-				.control_fd = o->control,
+				.control_fd = -1,
 				.signal_fd = -1,
 				.cwd_fd = -1};
 	int work_fd = -1;
 
-	read_table(o->entry, &table, &why);
-	if (say_hello(&table, o->limits, nonce, &why, err) < 0)
+	if (o->boot != NULL && boot(o, &from, &why) == 0) {
+		run.way_back = from.boot.artifact_max;
+		run.covered = o->boot;
+	}
+	run.control_fd = o->control;
+	if (why.class == SBX_OK && read_table(o->entry, &table, &why) == 0 && run.way_back > 0 &&
+	    run.way_back < table.artifact_max)
+		table.artifact_max = run.way_back;
+	if (say_hello(&table, o->limits, o->boot != NULL ? &from.probe : NULL, nonce, &why, err) < 0)
 		return -1;
 	if (why.class != SBX_OK || get_ready(o, &run, &work_fd, &credentials, &why) < 0)
 		return say_refused(nonce, &why, err);
@@ -232,6 +270,8 @@ int main(int argc, char **argv)
 	char nonce[FRAME_NONCE_SIZE];
 
 	log_set_name("sbx-entry");
+	if (argc > 1 && strcmp(argv[1], ENTRY_FENCE) == 0)
+		return entry_fence(argc, argv);
 	/* Steps have our user: they must neither trace us nor look into our descriptors and memory. */
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return SBX_OS;

@@ -208,7 +208,8 @@ static int finish_run(struct stage *s)
 	if (sandbox_began_nothing(&s->sandbox))
 		sandbox_give_back(&s->sandbox);
 	/* What never began is an error of this stage; what did has a result, whose code says why. */
-	int began = o->started || o->state == SANDBOX_CANCELLED || o->state == SANDBOX_TIMEOUT;
+	int began = o->started || o->state == SANDBOX_CANCELLED || o->state == SANDBOX_TIMEOUT ||
+		    o->state == SANDBOX_UNKNOWN;
 	if (began && o->trouble.class != SBX_OK)
 		log_error(&o->trouble);
 	return filter_finish(&s->filter, call, began ? &none : &o->trouble);
@@ -234,7 +235,10 @@ static int run_sandbox(struct stage *s, const struct options *o)
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	give_locks(s, o);
+	auto_jv member = json_object(s->filter.call, "call");
 	job->settings = settings;
+	job->call = call_id(s->filter.call);
+	job->tool = json_str(member, "tool");
 	job->signal_fd = s->signal_fd;
 	job->reader_fd = s->filter.started.reply_fd;
 	job->reader = sandbox_is_claimed(s->filter.call) ? READER_MAY_GO : READER_STOPS;
@@ -313,9 +317,11 @@ static void remove_temporary(int run_fd)
 	closedir(dir);
 }
 
-/* The sandbox died with its sbx-run (control descriptor, parent-death signal): what is left is the state. */
+/* A sandbox of this machine died with its sbx-run (control descriptor, parent-death signal), and what is left is the state.
+ * One elsewhere is the driver's to find: before the state, for as long as it runs it may change what the state says. */
 static int mend(struct filter *f, const char *call, struct sbx_error *err)
 {
+	auto_jv settings = config_settings(f->config.drivers, f->config.driver);
 	enum ws_taken taken = WS_UNCHANGED;
 	int64_t modified;
 	char line[80];
@@ -325,7 +331,7 @@ static int mend(struct filter *f, const char *call, struct sbx_error *err)
 		return -1;
 	if (state_stage_look(run, "run", &modified) == STAGE_LOCKED)
 		return sbx_fail(err, SBX_UNAVAILABLE, "call_running", "a process of this call still works");
-	if (ws_state_recover(&f->state, call, &taken, err) < 0)
+	if (driver_mend(f->config.driver, settings, call, err) < 0 || ws_state_recover(&f->state, call, &taken, err) < 0)
 		return -1;
 	remove_temporary(run);
 	int n = snprintf(line, sizeof line, "{\"mended\":true,\"state_file\":\"%s\"}\n", sandbox_taken_name(taken));
@@ -342,6 +348,13 @@ static int adopt(struct filter *f, const struct options *o, struct sbx_error *er
 	return 0;
 }
 
+static int check(struct filter *f, struct sbx_error *err)
+{
+	auto_jv settings = config_settings(f->config.drivers, f->config.driver);
+
+	return driver_check(f->config.driver, settings, f->started.reply_fd, err);
+}
+
 static int main_other(const struct options *o)
 {
 	struct filter f = FILTER_INIT("sbx-run", CALL_RUN);
@@ -353,7 +366,7 @@ static int main_other(const struct options *o)
 	else if (status == 0 && o->mode == MODE_ADOPT)
 		status = adopt(&f, o, &err);
 	else if (status == 0)
-		status = driver_check(f.config.driver, f.started.reply_fd, &err);
+		status = check(&f, &err);
 	if (status < 0) {
 		log_error(&err);
 		status = (int)err.class;

@@ -2,6 +2,7 @@
 #ifndef SBX_ENTRY_EVIDENCE_H
 #define SBX_ENTRY_EVIDENCE_H
 
+#include "entry_probe.h"
 #include "steps.h"
 
 struct evidence {
@@ -16,10 +17,14 @@ struct evidence {
 	int only_loopback;
 	int landlock;	     /* ABI level, when a ruleset is in force; else 0 */
 	struct buf writable; /* JSON array of the mount points that are not read-only */
+	int gvisor;	     /* the kernel is gVisor's */
+	char kernel[66];     /* its release */
+	int token;	     /* a service account's token is mounted */
+	const struct probe *probe; /* borrowed; NULL where no network is expected */
 };
 
-/* Look, at /proc and by trying. TABLE (NULL: not readable) gives the host's namespaces. */
-int evidence_gather(const struct steps *table, struct evidence *e, struct sbx_error *err);
+/* Look, at /proc and by trying. TABLE (NULL: not readable) gives the host's namespaces; PROBE is what the network said. */
+int evidence_gather(const struct steps *table, const struct probe *probe, struct evidence *e, struct sbx_error *err);
 void evidence_clear(struct evidence *e);
 
 /* As the JSON of the hello frame; LIMITS is a JSON object that the driver passed on, or NULL. */

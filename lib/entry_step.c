@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "entry_fence.h"
 #include "io.h"
 #include "json_out.h"
 #include "limit.h"
@@ -47,7 +48,9 @@ static uint64_t output_limit(const struct running *r, enum stream stream)
 {
 	const struct step *step = &r->run->table->steps[r->number - 1];
 
-	return (step->flags & STEP_ANALYSE) && stream == STREAM_OUT ? LIMIT_PLAN_JSON : r->run->table->output_max;
+	if (!(step->flags & STEP_ANALYSE) || stream != STREAM_OUT)
+		return r->run->table->output_max;
+	return r->run->way_back > 0 && r->run->way_back < LIMIT_PLAN_JSON ? r->run->way_back : LIMIT_PLAN_JSON;
 }
 
 /* 0 at the end of the stream or when nothing is there. */
@@ -182,7 +185,8 @@ static int watch(struct running *r, struct sbx_error *err)
 /* --- starting --- */
 
 struct command {
-	const char *argv[LIMIT_ARGV + 1];
+	const char *argv[ENTRY_FENCE_WORDS + LIMIT_ARGV + 1];
+	size_t first; /* where the program's own begin */
 	char slots[MAX_SLOTS][sizeof "/proc/self/fd/4294967295"];
 	struct spawn_fd fds[2 + MAX_SLOTS];
 	size_t fd_count;
@@ -195,7 +199,7 @@ static int build_command(struct running *r, const struct step *step, struct comm
 
 	for (uint32_t i = 0; i < step->argc; i++) {
 		if (step->argv[i].kind == SLOT_TEXT) {
-			c->argv[i] = step->argv[i].text;
+			c->argv[c->first + i] = step->argv[i].text;
 			continue;
 		}
 		const struct artifact *artifact = entry_artifact(&r->run->artifacts, step->argv[i].text);
@@ -203,10 +207,28 @@ static int build_command(struct running *r, const struct step *step, struct comm
 			return -1;
 		int number = FIRST_SLOT_FD + (int)slots;
 		snprintf(c->slots[slots], sizeof c->slots[slots], "/proc/self/fd/%u", (unsigned)number);
-		c->argv[i] = c->slots[slots++];
+		c->argv[c->first + i] = c->slots[slots++];
 		c->fds[c->fd_count++] = (struct spawn_fd){number, artifact->fd};
 	}
-	c->argv[step->argc] = NULL;
+	c->argv[c->first + step->argc] = NULL;
+	return 0;
+}
+
+/* Through the fence, where there is something to keep from the step. A program that is not there is told as it is without
+ * one. */
+static int put_fence(const struct entry_run *run, const struct step *step, struct command *c, struct sbx_error *err)
+{
+	const char *const words[ENTRY_FENCE_WORDS] = {"sbx-entry", ENTRY_FENCE, run->covered,
+						      step->flags & STEP_ANALYSE ? ENTRY_FENCE_NO_NETWORK
+										 : ENTRY_FENCE_NETWORK,
+						      step->program};
+
+	if (run->covered == NULL)
+		return 0;
+	if (access(step->program, X_OK) < 0)
+		return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot start %s", step->program);
+	memcpy(c->argv, words, sizeof words);
+	c->first = ENTRY_FENCE_WORDS;
 	return 0;
 }
 
@@ -236,8 +258,11 @@ static int start_program(struct running *r, const struct step *step, struct sbx_
 		c.fds[c.fd_count++] =
 			(struct spawn_fd){stream == STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ends[stream][1]};
 	}
-	struct spawn what = {.path = step->program, .argv = c.argv, .envp = r->run->envp, .flags = SPAWN_GROUP};
-	int result = build_command(r, step, &c);
+	struct spawn what = {.path = r->run->covered != NULL ? SANDBOX_ENTRY : step->program,
+			     .argv = c.argv,
+			     .envp = r->run->envp,
+			     .flags = SPAWN_GROUP};
+	int result = put_fence(r->run, step, &c, err) < 0 ? -1 : build_command(r, step, &c);
 	what.fds = c.fds;
 	what.fd_count = c.fd_count;
 	if (result < 0)

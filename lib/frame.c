@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "frame_lines.h"
 #include "io.h"
 
 static const char *const type_names[] = {
@@ -24,6 +25,24 @@ enum {
 	PENDING_MAX = 4 * FRAME_MAX, /* a frame and what one read brings behind it, with room */
 };
 
+static int as_lines;
+
+void frame_write_lines(void)
+{
+	as_lines = 1;
+}
+
+static int write_lines(int fd, const char *nonce, enum frame_type type, unsigned step, const void *payload, size_t len,
+		       struct sbx_error *err)
+{
+	auto_buf frame = BUF_INIT(2 * FRAME_MAX), lines = BUF_INIT(4 * FRAME_MAX);
+
+	if (frame_put(&frame, nonce, type, step, payload, len, err) < 0 ||
+	    frame_lines_put(&lines, frame.data, frame.len, err) < 0)
+		return -1;
+	return io_write_all(fd, lines.data, lines.len, err);
+}
+
 int frame_write(int fd, const char *nonce, enum frame_type type, unsigned step, const void *payload, size_t len,
 		struct sbx_error *err)
 {
@@ -31,6 +50,8 @@ int frame_write(int fd, const char *nonce, enum frame_type type, unsigned step, 
 
 	if (len > FRAME_MAX)
 		return sbx_fail(err, SBX_BUG, "bug", "a frame of %zu bytes", len);
+	if (as_lines)
+		return write_lines(fd, nonce, type, step, payload, len, err);
 	int header_len =
 		snprintf(header, sizeof header, "%s%s %s %u %zu\n", header_start, nonce, type_names[type], step, len);
 	struct iovec parts[3] = {

@@ -34,6 +34,9 @@ enum frame_type {
 			"hint":…}; NONCE is 32 zeros */
 };
 
+/* From now on this process writes its frames as lines (frame_lines.h): for a log. */
+void frame_write_lines(void);
+
 /* Write one frame whole. */
 int frame_write(int fd, const char *nonce, enum frame_type type, unsigned step, const void *payload, size_t len,
 		struct sbx_error *err);

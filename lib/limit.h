@@ -40,6 +40,8 @@
 #define LIMIT_PROVIDER_FILES 1024
 /* Terraform's lock file: some hundred providers with all their digests. */
 #define LIMIT_LOCK_FILE ((size_t)1 << 20)
+/* A plan, and the JSON form of one, on their way back from a cluster: by a container's log, which kubelets turn at 10 MiB. */
+#define LIMIT_CLUSTER_ARTIFACT ((uint64_t)8 << 20)
 /* The JSON form of a plan (it is some 200 times its plan file). */
 #define LIMIT_PLAN_JSON ((uint64_t)512 << 20)
 /* Of one value that is held as a tree: bytes of text, and nodes of 24 bytes. A change of a real plan has some 10 KB. */

@@ -164,6 +164,9 @@ static enum sandbox_state end_state(const struct run *run)
 
 	if (outcome->complete && run->broken.class == SBX_OK && run->exits == run->step_count)
 		return SANDBOX_COMPLETED;
+	/* It may have begun although no frame of it reached us, and may still run. */
+	if (run->told == TOLD_LOST)
+		return SANDBOX_UNKNOWN;
 	if (run->killed || run->broken.class != SBX_OK)
 		return outcome->started ? SANDBOX_UNKNOWN : SANDBOX_FAILED;
 	if (run->stop == STOP_DEADLINE)
@@ -172,6 +175,9 @@ static enum sandbox_state end_state(const struct run *run)
 		return SANDBOX_CANCELLED;
 	if (outcome->trouble.class != SBX_OK && !outcome->started)
 		return SANDBOX_REFUSED;
+	/* Its end was seen, if not by a frame. */
+	if (run->told == TOLD_FAILED)
+		return SANDBOX_FAILED;
 	if (!outcome->complete)
 		return outcome->started ? SANDBOX_UNKNOWN : SANDBOX_FAILED;
 	return SANDBOX_FAILED;

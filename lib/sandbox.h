@@ -41,6 +41,7 @@ struct sandbox_job {
 	jv seal;		   /* of the plan that it runs; invalid for none: then none of the next three is compared inside */
 	jv programs, mounts;	   /* digests by name and by path (programs.h) */
 	jv providers;		   /* packages of the mirror that it is shown (providers.h); invalid for none */
+	const char *call, *tool;   /* for the names of what a driver makes */
 	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */

@@ -20,7 +20,8 @@ static const int64_t default_pids = 128;
 static const int64_t default_files = 1024;
 static const int64_t default_cpu = 1;
 static const int64_t default_work = (int64_t)512 << 20;
-static const int64_t check_ms = 30000;
+static const int64_t check_ms = 45000; /* a cluster may have to fetch the image first */
+static const int64_t mend_ms = 50000;  /* whoever mends waits a minute for all of it */
 static const size_t table_max = (size_t)8 << 20;
 
 enum { FD_ENTRY = 3, FD_INPUTS, FD_CONTROL, FD_CREDENTIALS, FD_FIRST_LOCK };
@@ -157,6 +158,7 @@ static int describe(const struct sandbox_job *job, const struct sandbox_mounts *
 		jv mount = json_set_str(jv_object(), "source", mounts->list[i].source);
 		list = json_append(take_jv(&list), json_set_str(mount, "target", mounts->list[i].target));
 	}
+	object = json_set_str(json_set_str(take_jv(&object), "call", job->call), "tool", job->tool);
 	object = json_set(take_jv(&object), "limits", take_jv(&limits));
 	object = json_set(take_jv(&object), "mounts", take_jv(&list));
 	object = json_set(take_jv(&object), "egress", jv_is_valid(egress) ? jv_copy(egress) : jv_array());
@@ -296,20 +298,49 @@ out:
 	return result;
 }
 
-int driver_check(const char *name, int out, struct sbx_error *err)
+/* What a driver reads on stdin when there is no run; the local one reads nothing. */
+static int settings_alone(jv settings, struct sbx_error *err)
+{
+	auto_jv object = json_set(jv_object(), "settings", jv_is_valid(settings) ? jv_copy(settings) : jv_object());
+	auto_buf text = BUF_INIT(table_max);
+
+	return json_write(object, &text, err) < 0 ? -1 : io_sealed_memfd("sbx-driver", text.data, text.len, err);
+}
+
+/* One process of driver NAME with ARGV: its exit status, or -1. */
+static int ask_driver(const char *name, const char *const *argv, jv settings, int out, int64_t ms, struct sbx_error *err)
 {
 	auto_free char *path = find_driver(name, err);
-	const char *const argv[] = {"sbx-run", "--check", NULL};
-	struct spawn_fd fds[] = {{STDOUT_FILENO, out}};
+	auto_fd object = settings_alone(settings, err);
+	struct spawn_fd fds[] = {{STDIN_FILENO, object}, {STDOUT_FILENO, out}};
 	struct spawn what = {.path = path, .argv = argv, .fds = fds, .fd_count = ARRAY_LEN(fds)};
 	auto_child child = CHILD_NONE;
 	int status;
 
-	if (path == NULL || spawn_start(&what, &child, err) < 0)
+	if (path == NULL || object < 0 || spawn_start(&what, &child, err) < 0)
 		return -1;
-	if (spawn_wait(&child, clock_mono_ms() + check_ms, &status) != 1)
+	if (spawn_wait(&child, clock_mono_ms() + ms, &status) != 1)
 		return sbx_fail(err, SBX_UNAVAILABLE, "timeout", "the driver did not answer in time");
 	return spawn_exit_code(status);
+}
+
+int driver_check(const char *name, jv settings, int out, struct sbx_error *err)
+{
+	const char *const argv[] = {"sbx-run", "--check", NULL};
+
+	return ask_driver(name, argv, settings, out, check_ms, err);
+}
+
+int driver_mend(const char *name, jv settings, const char *call, struct sbx_error *err)
+{
+	const char *const argv[] = {"sbx-run", "--mend", call, NULL};
+
+	if (strcmp(name, "local") == 0)
+		return 0;
+	int status = ask_driver(name, argv, settings, STDERR_FILENO, mend_ms, err);
+	if (status <= 0)
+		return status;
+	return sbx_fail(err, SBX_UNAVAILABLE, "mend_failed", "the driver could not remove the sandbox of the call (%d)", status);
 }
 
 void driver_clear(struct driver *driver)

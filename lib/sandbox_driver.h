@@ -27,7 +27,11 @@ int64_t driver_deadline_ms(jv run);
 int64_t driver_grace_ms(jv run);
 
 /* `sbx-run-NAME --check` with its stdout on OUT: its exit status, or -1 with ERR. */
-int driver_check(const char *name, int out, struct sbx_error *err);
+int driver_check(const char *name, jv settings, int out, struct sbx_error *err);
+
+/* `sbx-run-NAME --mend CALL`: nothing of CALL's sandbox is left when it returns 0. "mend_failed" (69). The local driver
+ * leaves nothing and is not asked. */
+int driver_mend(const char *name, jv settings, const char *call, struct sbx_error *err);
 
 void driver_clear(struct driver *driver);
 

@@ -170,6 +170,26 @@ static int take_refused(struct run *run, const struct frame *frame)
 	return 0;
 }
 
+/* A sandbox that is somewhere else can end in ways that a driver of this machine does not know: the driver says which. */
+static void take_end(struct run *run, jv object, enum told told)
+{
+	static const enum sbx_class classes[] = {SBX_COMMAND_FAILED, SBX_OUTCOME_UNKNOWN, SBX_BAD_REQUEST, SBX_UNAVAILABLE,
+						 SBX_OS, SBX_CANNOT_CREATE, SBX_IO, SBX_PROTOCOL, SBX_DENIED, SBX_CONFIG};
+	const char *code = json_str(object, "code"), *message = json_str(object, "message"), *hint = json_str(object, "hint");
+	enum sbx_class class = SBX_UNAVAILABLE;
+	int64_t number;
+
+	for (size_t i = 0; json_int(object, "class", &number) == 0 && i < ARRAY_LEN(classes); i++)
+		if (number == (int64_t)classes[i])
+			class = classes[i];
+	if (code == NULL || strspn(code, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(code))
+		code = "driver_failed";
+	run->told = told;
+	sbx_fail(&run->outcome->trouble, class, code, "%s", message != NULL ? message : "the sandbox ended");
+	if (hint != NULL)
+		sbx_hint(&run->outcome->trouble, "%s", hint);
+}
+
 /* What the driver itself has to say. */
 static int take_event(struct run *run, const struct frame *frame)
 {
@@ -185,7 +205,11 @@ static int take_event(struct run *run, const struct frame *frame)
 			 message != NULL ? message : "this machine cannot make a sandbox");
 		const char *hint = json_str(object, "hint");
 		sbx_hint(&run->outcome->trouble, "%s", hint != NULL ? hint : "sbx-run --check says what is missing");
-	} else if (message != NULL)
+	} else if (strcmp(event, "failed") == 0)
+		take_end(run, object, TOLD_FAILED);
+	else if (strcmp(event, "lost") == 0)
+		take_end(run, object, TOLD_LOST);
+	else if (message != NULL)
 		log_line("%s: %s", event, message);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #define SANDBOX_SLACK_MS 15000
 
 enum stop { STOP_NONE, STOP_CANCEL, STOP_DEADLINE };
+enum told { TOLD_NOTHING, TOLD_FAILED, TOLD_LOST };
 
 struct run {
 	const struct sandbox_job *job;
@@ -25,6 +26,7 @@ struct run {
 	enum stop stop;		    /* why it was told to stop */
 	int64_t guard;		    /* when we lose patience with the driver */
 	int killed;		    /* we did */
+	enum told told;		    /* what the driver knows of an end that no frame tells */
 	/* The artefact that is coming. */
 	int artifact_fd;
 	uint64_t artifact_left;

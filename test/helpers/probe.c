@@ -9,16 +9,20 @@
  * process that keeps stdout open probe orphans N          makes N grandchildren that outlive their parent probe bomb
  * forks until it may not; prints how often probe fill DIR           writes until the disk is full; prints the megabytes
  *     probe grow N             allocates N megabytes; prints "got" or "refused"
+ *     probe eat N              the same, and writes to all of it
  *     probe i386 | x32         makes a system call of another architecture
  *     probe environ            every variable, one a line                probe fds  the open descriptors
  *     probe listen NAME        waits on an abstract socket                probe connect NAME
+ *     probe tcp ADDRESS PORT   connects, for at most two seconds
  *     probe forge NONCE        tries to write a frame to every descriptor it can find
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -385,6 +389,16 @@ static int grow(size_t megabytes)
 	return 0;
 }
 
+/* The same, written to. */
+static int eat(size_t megabytes)
+{
+	char *p = mmap(NULL, megabytes << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p != MAP_FAILED)
+		memset(p, 1, megabytes << 20);
+	return grow(1);
+}
+
 static volatile sig_atomic_t interrupted;
 static void on_interrupt(int sig)
 {
@@ -434,6 +448,25 @@ static int forge(const char *nonce)
 	return 7;
 }
 
+/* A non-blocking connect: what became of it after two seconds. */
+static int try_tcp(const char *address, const char *port)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)strtoul(port, NULL, 10))};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), error = 0;
+	socklen_t len = sizeof error;
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+	if (fd < 0 || inet_pton(AF_INET, address, &to.sin_addr) != 1)
+		return 1;
+	connect(fd, (struct sockaddr *)&to, sizeof to);
+	if (poll(&ready, 1, 2000) == 0)
+		error = ETIMEDOUT;
+	else
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);
+	printf("tcp %s\n", error == 0 ? "connected" : strerrorname_np(error));
+	return 0;
+}
+
 static int with_two(const char *what, char **argv)
 {
 	if (strcmp(what, "write") == 0)
@@ -444,6 +477,8 @@ static int with_two(const char *what, char **argv)
 		return symlink(argv[2], argv[3]) == 0 ? 0 : 1;
 	if (strcmp(what, "daemon") == 0)
 		return leave_daemon(argv[2], argv[3]);
+	if (strcmp(what, "tcp") == 0)
+		return try_tcp(argv[2], argv[3]);
 	if (strcmp(what, "size") == 0) {
 		int fd = open(argv[2], O_WRONLY | O_CREAT, 0600);
 		return fd >= 0 && ftruncate(fd, atol(argv[3])) == 0 ? 0 : 1;
@@ -473,6 +508,8 @@ static int with_one(const char *what, const char *value)
 		return orphans(atoi(value));
 	if (strcmp(what, "fill") == 0)
 		return fill(value);
+	if (strcmp(what, "eat") == 0)
+		return eat(strtoul(value, NULL, 10));
 	if (strcmp(what, "grow") == 0)
 		return grow((size_t)atol(value));
 	if (strcmp(what, "forge") == 0)

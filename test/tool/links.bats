@@ -45,6 +45,15 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 	done
 }
 
+@test "only what talks HTTP links libcurl" {
+	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
+		case $program in
+		*/sbx-run-kubernetes) [[ $(needed "$program") == *libcurl* ]] ;;
+		*) [[ $(needed "$program") != *libcurl* ]] ;;
+		esac
+	done
+}
+
 @test "what reads a hostile plan links no JSON library" {
 	allowed "$SBX_BIN/sbx-plan" libcrypto libseccomp
 }
@@ -60,6 +69,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 @test "drivers and providers" {
 	allowed "$SBX_LIBEXEC/sbx-run-local"
 	allowed "$SBX_LIBEXEC/sbx-cred-jwt" libjq libcrypto libyaml-0
+	allowed "$SBX_LIBEXEC/sbx-run-kubernetes" libjq libyaml-0 libcurl
 }
 
 @test "the first process of a sandbox is static" {

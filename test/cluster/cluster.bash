@@ -1,0 +1,86 @@
+# Shared by the suites that need a cluster. $KUBECONFIG leads to it as an administrator; $SBX_LOAD_IMAGE, when set, is a command that
+# makes an OCI archive available to its nodes.
+
+cluster_setup_file() {
+	[ -n "${KUBECONFIG:-}" ] || {
+		echo 'KUBECONFIG must name a cluster: make test-cluster says more'
+		return 1
+	}
+	export SBX_CONTEXT=${SBX_CONTEXT:-$(kubectl config current-context)}
+	export SBX_IMAGE=${SBX_IMAGE:-localhost/sbx-probe:1} SBX_OUT=$BATS_FILE_TMPDIR/driver.kubeconfig SBX_PULL=${SBX_PULL:-Never}
+	"$ROOT/images/build" -o "$BATS_FILE_TMPDIR/image.tar" -t "$SBX_IMAGE" --entry "$SBX_LIBEXEC/sbx-entry" \
+		"probe=$SBX_BUILD/test/probe" "kubectl=$(command -v kubectl)" >/dev/null
+	${SBX_LOAD_IMAGE:-true} "$BATS_FILE_TMPDIR/image.tar"
+	"$ROOT/scripts/up" >"$BATS_FILE_TMPDIR/settings.yaml"
+	export API_SERVER
+	API_SERVER=$(sed -n 's/.*kubernetes-api: \["\(.*\)"\].*/\1/p' "$BATS_FILE_TMPDIR/settings.yaml")
+}
+
+cluster_setup() {
+	D=$BATS_TEST_TMPDIR
+	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	mkfifo "$D/control"
+	exec {HOLD}<>"$D/control"
+	: >"$D/credentials"
+	request
+}
+
+cluster_teardown() {
+	[ -z "${HOLD-}" ] || exec {HOLD}<&-
+}
+
+# request [JQ]: the object on the driver's stdin.
+request() {
+	jq -n --arg call "$CALL" --arg file "$SBX_OUT" --arg image "$SBX_IMAGE" --arg pull "$SBX_PULL" --arg api "$API_SERVER" '{call: $call,
+		tool: "test", egress: [], mounts: [], image: null,
+		limits: {deadline_ms: 60000, grace_ms: 1000, memory: 134217728, workdir: 33554432, pids: 64, files: 256, cpu: 1},
+		settings: {kubeconfig: $file, context: "sandbox", namespace: "sbx-sandbox", service_account: "sandbox", image: $image,
+			image_pull_policy: $pull, egress: {"kubernetes-api": [$api]}}}' | jq "${1:-.}" >"$D/request"
+}
+
+table() {
+	"$SBX_BUILD/test/mksteps" "$D/table" "$D/inputs" require=cluster-gvisor "$@"
+}
+
+probe_step() { # WORD...: a table of one step
+	table step /opt/sbx/probe/probe "$@" end
+}
+
+# The command line of the driver in ARGV.
+driver_script() {
+	local options=(--entry-fd 4 --inputs-fd 5 --control-fd 6)
+	[ ! -s "$D/credentials" ] || options+=(--credentials-fd 7)
+	cat >"$D/drive" <<-DRIVE
+		#!/bin/bash
+		exec "\$@" 4<"$D/table" 5<"$D/inputs" 6<"$D/control" 7<"$D/credentials" >"$D/frames" <"$D/request"
+	DRIVE
+	chmod +x "$D/drive"
+	ARGV=("$D/drive" "$SBX_LIBEXEC/sbx-run-kubernetes" "${options[@]}")
+}
+
+# drive RC: run it; frames as JSON lines in $D/lines.
+drive() {
+	driver_script
+	SBX_TEST_TIMEOUT=120 run_sbx "$1" "${ARGV[@]}"
+	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
+}
+
+said() { # out|err STEP
+	jq -rj --arg type "$1" --argjson step "$2" 'select(.type == $type and .step == $step) | .text' "$D/lines"
+}
+
+frame() { # TYPE FILTER
+	jq -rc --arg type "$1" "select(.type == \$type) | .json | $2" "$D/lines"
+}
+
+event() { # NAME FILTER
+	jq -rc --arg name "$1" "select(.type == \"event\" and .json.event == \$name) | .json | $2" "$D/lines"
+}
+
+kube() {
+	kubectl --context="$SBX_CONTEXT" "$@" 3>&-
+}
+
+nothing_left() { # of this call
+	[ -z "$(kube get jobs,pods,secrets --namespace=sbx-sandbox --selector="sbx/call=$CALL" --output=name)" ]
+}

@@ -1,0 +1,180 @@
+# sbx-run-kubernetes on a real cluster, driven as sbx-run drives it.
+
+load ../helpers
+load cluster
+
+setup_file() { cluster_setup_file; }
+setup() { cluster_setup; }
+teardown() { cluster_teardown; }
+
+@test "a step runs under gVisor; its output comes back; nothing is left" {
+	probe_step print hello
+	drive 0
+	assert_equal "$(said out 1)" hello
+	assert_equal "$(frame hello .isolation)" cluster-gvisor
+	assert_contains "$(frame hello .kernel)" gvisor
+	assert_equal "$(frame hello '.egress.closed | length > 1')" true
+	wait_until 10 nothing_left
+}
+
+@test "exit status, stderr, and that a failed step ends the sequence" {
+	table step /opt/sbx/probe/probe complain oops end step /opt/sbx/probe/probe exit 3 end step /opt/sbx/probe/probe print never end
+	drive 0
+	assert_equal "$(said err 1)" oops
+	assert_equal "$(frame exit .exit | tr '\n' ' ')" '0 3 '
+}
+
+@test "a workspace goes in and an artefact comes back with its digest" {
+	mkdir "$D/tree"
+	head -c 300000 /dev/urandom >"$D/tree/data"
+	table "tree=$D/tree" step /opt/sbx/probe/probe print made produce copy data end
+	drive 0
+	assert_equal "$(frame artifact .sha256)" "$(sha256sum <"$D/tree/data" | cut -d' ' -f1)"
+	cmp "$D/copy" "$D/tree/data"
+}
+
+@test "inputs over several Secrets" {
+	mkdir "$D/tree"
+	head -c 3000000 /dev/urandom >"$D/tree/data"
+	table "tree=$D/tree" step /opt/sbx/probe/probe print done end
+	drive 0
+	assert_equal "$(said out 1)" done
+}
+
+@test "a step finds nothing of the cluster: environment, tokens, root" {
+	table step /opt/sbx/probe/probe environ end step /opt/sbx/probe/probe fds end
+	drive 0
+	refute_contains "$(said out 1)" KUBERNETES
+	refute_contains "$(said out 1)" SBX_
+	assert_contains "$(said out 1)" HOME=/tmp/home
+}
+
+@test "twenty runs whose first act is a forbidden connection: none gets through" {
+	local i
+	for i in $(seq 20); do
+		CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+		request
+		probe_step tcp "${API_SERVER%:*}" "${API_SERVER##*:}"
+		drive 0
+		assert_equal "$(said out 1)" 'tcp ETIMEDOUT'
+	done
+}
+
+@test "a destination that the tool may reach, it reaches; the others stay closed" {
+	request '.egress = ["kubernetes-api"]'
+	table step /opt/sbx/probe/probe tcp "${API_SERVER%:*}" "${API_SERVER##*:}" end step /opt/sbx/probe/probe tcp "${API_SERVER%:*}" 10250 end
+	drive 0
+	assert_equal "$(said out 1)" 'tcp connected'
+	assert_equal "$(said out 2)" 'tcp ETIMEDOUT'
+	assert_equal "$(frame hello '.egress.answered | length')" 1
+}
+
+@test "the credentials are a file for the step that may have them, and their Secret is gone while it runs" {
+	# As sbx-cred writes it: index, length, bytes.
+	printf '\0\0\0\0\0\0\0\022secret-of-the-test' >"$D/credentials"
+	table step credentials /opt/sbx/probe/probe cat /run/sbx/cred/0 end step /opt/sbx/probe/probe cat /run/sbx/cred/0 end
+	drive 0
+	assert_equal "$(said out 1)" secret-of-the-test
+	refute_contains "$(said out 2)" secret-of-the-test
+}
+
+@test "a step that stays is ended at the deadline, and the driver waits until its Pod is gone" {
+	request '.limits.deadline_ms = 4000'
+	probe_step stubborn
+	# Its end comes as frames: sbx-entry heard that it is to stop.
+	drive 0
+	[ -n "$(event deadline .message)" ]
+	assert_equal "$(frame exit .signal)" 9
+	assert_equal "$(frame end .stopped)" true
+	nothing_left
+}
+
+@test "a step may end in peace when the run is stopped" {
+	probe_step polite left
+	driver_script
+	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
+	local pid=$!
+	wait_until 20 grep -q ' step 1 ' "$D/frames"
+	echo stop >"$D/control"
+	wait "$pid" || true
+	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
+	[ -n "$(event stopped .message)" ]
+	assert_equal "$(frame exit .exit)" 0
+	assert_equal "$(frame end .stopped)" true
+	nothing_left
+}
+
+@test "out of memory is told apart" {
+	request '.limits.memory = 16777216 | .limits.workdir = 1048576'
+	probe_step eat 600
+	drive 1
+	assert_equal "$(event failed .code)" out_of_memory
+	wait_until 10 nothing_left
+}
+
+@test "an image that is not there" {
+	kube get configmap sbx-admission --namespace=sbx-system -o jsonpath='{.data.image}' >"$D/image"
+	kube patch configmap sbx-admission --namespace=sbx-system --type=merge -p '{"data":{"image":"localhost/missing:1"}}'
+	request '.settings.image = "localhost/missing:1"'
+	probe_step print never
+	# The admission policy's parameter takes a moment to be seen.
+	wait_until 20 sees_missing_image
+	kube patch configmap sbx-admission --namespace=sbx-system --type=merge -p "{\"data\":{\"image\":\"$(cat "$D/image")\"}}"
+	wait_until 10 nothing_left
+}
+
+sees_missing_image() {
+	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	request '.settings.image = "localhost/missing:1"'
+	drive 78
+	[ "$(event failed .code)" = image_missing ]
+}
+
+@test "an image that the admission policy does not name" {
+	request '.settings.image = "localhost/busybox:1"'
+	probe_step print never
+	wait_until 20 is_refused
+}
+
+is_refused() {
+	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	request '.settings.image = "localhost/busybox:1"'
+	drive 77
+	[ "$(event failed .code)" = cluster_admission ]
+}
+
+@test "a Pod that somebody deletes ends in peace, if it is given the time" {
+	probe_step stubborn
+	driver_script
+	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
+	local pid=$!
+	wait_until 20 grep -q ' step 1 ' "$D/frames"
+	kube delete pods --namespace=sbx-sandbox --selector="sbx/call=$CALL" --grace-period=0 --force --wait=false
+	wait "$pid" || true
+	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
+	[ "$(frame end .stopped)" = true ] || [ -n "$(event lost .code)" ]
+	wait_until 10 nothing_left
+}
+
+@test "a driver that is killed leaves the Job; --mend removes it, and says so a second time" {
+	probe_step stubborn
+	driver_script
+	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
+	local pid=$!
+	wait_until 20 grep -q ' step 1 ' "$D/frames"
+	kill -KILL "$pid"
+	run -1 nothing_left
+	jq '{settings: .settings}' "$D/request" >"$D/settings"
+	run_sbx 0 bash -c "exec '$SBX_LIBEXEC/sbx-run-kubernetes' --mend $CALL <'$D/settings'"
+	wait_until 10 nothing_left
+	run_sbx 0 bash -c "exec '$SBX_LIBEXEC/sbx-run-kubernetes' --mend $CALL <'$D/settings'"
+}
+
+@test "no policy in the namespace: refused, nothing started" {
+	kube delete networkpolicy default-deny --namespace=sbx-sandbox
+	probe_step print never
+	drive 78
+	kube apply -k "$ROOT/cluster/existing" >/dev/null
+	assert_equal "$(event failed .code)" policy_missing
+	wait_until 10 nothing_left
+}

@@ -1,0 +1,104 @@
+# Shared by the bats files of sbx-run-kubernetes: a fake API server, a kubeconfig for it, and the driver with its descriptors.
+
+CALL=00112233445566778899aabbccddeeff
+
+kube_setup_file() {
+	command -v python3 >/dev/null || {
+		echo 'python3 is needed for the fake API server'
+		return 1
+	}
+	# One certificate for the whole file.
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=fake -addext subjectAltName=IP:127.0.0.1 \
+		-keyout "$BATS_FILE_TMPDIR/tls.key" -out "$BATS_FILE_TMPDIR/tls.crt" 2>/dev/null
+}
+
+# fake_api MODE...: start it; $K is its directory, $KUBECONFIG_FILE leads there.
+fake_api() {
+	K=$BATS_TEST_TMPDIR/api
+	mkdir -p "$K"
+	cp "$BATS_FILE_TMPDIR"/tls.* "$K"
+	mkfifo "$K/life"
+	"$ROOT/test/fakes/kube-api" "$K" "$@" <"$K/life" 3>&- 2>"$K/stderr" &
+	exec {LIFE}>"$K/life"
+	wait_until 10 test -s "$K/port"
+	PORT=$(cat "$K/port")
+	KUBECONFIG_FILE=$K/kubeconfig
+	kubeconfig "$PORT" "token: not-a-secret-token"
+}
+
+# kubeconfig PORT USER-LINE
+kubeconfig() {
+	cat >"$K/kubeconfig" <<-KUBECONFIG
+		apiVersion: v1
+		kind: Config
+		clusters:
+		- name: fake
+		  cluster:
+		    server: https://127.0.0.1:$1
+		    certificate-authority-data: $(base64 -w0 "$K/tls.crt")
+		contexts:
+		- name: sandbox
+		  context: {cluster: fake, user: sbx, namespace: ignored}
+		current-context: other
+		preferences: {}
+		users:
+		- name: sbx
+		  user:
+		    $2
+	KUBECONFIG
+	chmod 600 "$K/kubeconfig"
+}
+
+fake_api_stop() {
+	[ -z "${LIFE-}" ] || exec {LIFE}>&-
+	unset LIFE
+}
+
+# request [JQ]: the object on the driver's stdin, in $D/request.
+request() {
+	jq -n --arg call "$CALL" --arg file "$KUBECONFIG_FILE" '{call: $call, tool: "demo", egress: [], mounts: [], image: null,
+		limits: {deadline_ms: 20000, grace_ms: 500, memory: 268435456, workdir: 67108864, pids: 64, files: 256, cpu: 1},
+		settings: {kubeconfig: $file, context: "sandbox", namespace: "sandboxes", image: "localhost/sbx-probe:1",
+			image_pull_policy: "Never"}}' | jq "${1:-.}" >"$D/request"
+}
+
+# drive RC: run the driver with $D/table, $D/inputs and (where it exists) $D/credentials; frames as JSON lines in $D/lines.
+drive() {
+	local options=(--entry-fd 4 --inputs-fd 5 --control-fd 6)
+	[ ! -s "$D/credentials" ] || options+=(--credentials-fd 7)
+	cat >"$D/drive" <<-DRIVE
+		#!/bin/bash
+		exec "\$@" 4<"$D/table" 5<"$D/inputs" 6<"$D/control" 7<"$D/credentials" >"$D/frames" <"$D/request"
+	DRIVE
+	chmod +x "$D/drive"
+	DRIVER_ARGV=("$D/drive" "$SBX_LIBEXEC/sbx-run-kubernetes" "${options[@]}")
+	run_sbx "$1" "${DRIVER_ARGV[@]}"
+	frames
+}
+
+frames() {
+	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
+}
+
+# event NAME FILTER: of the driver's own frames.
+event() {
+	jq -rc --arg name "$1" "select(.type == \"event\" and .json.event == \$name) | .json | $2" "$D/lines"
+}
+
+kube_setup() {
+	D=$BATS_TEST_TMPDIR
+	mkfifo "$D/control"
+	exec {HOLD}<>"$D/control"
+	: >"$D/credentials"
+	"$SBX_BUILD/test/mksteps" "$D/table" "$D/inputs" require=cluster-gvisor step /opt/sbx/probe/probe true end
+}
+
+kube_teardown() {
+	fake_api_stop
+	[ -z "${HOLD-}" ] || exec {HOLD}<&-
+}
+
+# What the server was asked, as "METHOD PATH STATUS" lines.
+asked() {
+	grep -c "$1" "$K/requests"
+}
