@@ -179,7 +179,7 @@ $(BUILD)/test/wall: test/helpers/wall.c
 	@mkdir -p $(@D)
 	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(filter-out -fsanitize=%,$(CFLAGS)) -fPIC -shared -o $@ $<
 
-$(BUILD)/test/member: test/helpers/member.c
+$(BUILD)/test/jq: test/helpers/jq.c test/helpers/jq_filter.h
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
 

@@ -11,8 +11,8 @@ setup() {
 
 # request [FILTER]: a request to mint, changed by a jq filter.
 request() {
-	jq -nc --arg l "${2:-$LEASE}" '{scope: "test-read", settings: {audience: "https://api.test", permissions: ["pods:read", "pods:list"]}, target: null,
-		call: "ffffffffffffffffffffffffffffffff", lease: $l, principal: "agent", lifetime_s: 900, config: {}}' | jq -c "${1:-.}"
+	printf '{"scope":"test-read","settings":{"audience":"https://api.test","permissions":["pods:read","pods:list"]},"target":null,
+		"call":"ffffffffffffffffffffffffffffffff","lease":"%s","principal":"agent","lifetime_s":900,"config":{}}' "${2:-$LEASE}" | jq -c "${1:-.}"
 }
 
 # mint [FILTER [LEASE]]: $output is the answer, $T/token the token.

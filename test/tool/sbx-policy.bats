@@ -528,17 +528,16 @@ sys.exit(subprocess.run(["sbx-policy", "--peer"], stdin=theirs).returncode)'
 	mkdir -p "$T/work/agent/scratch"
 	ln -s /tmp "$T/work/envs/link-to-outside"
 	total=0
-	while IFS= read -r case; do
+	while IFS=$'\t' read -r status_wanted effect request; do
 		total=$((total + 1))
-		request=$(jq -c 'if .tool == "k8s_get_pod_status" then .parameters.target = "dev" else . end
-			| {tool, params: .parameters}' <<<"$case")
-		want=$(jq -r '{allow: "0 allow", approval: "0 approve", deny: "77 deny"}[.expected]' <<<"$case")
-		run_sbx "${want% *}" sbx-policy <<<"$request" || {
-			jq -c . <<<"$case"
+		run_sbx "$status_wanted" sbx-policy <<<"$request" || {
+			printf '%s\n' "$request"
 			return 1
 		}
-		assert_json .policy.effect "${want#* }" || return 1
-	done <"$ROOT/test/fixtures/cases.jsonl"
+		assert_json .policy.effect "$effect" || return 1
+	done < <(jq -r '{allow: "0\tallow", approval: "0\tapprove", deny: "77\tdeny"}[.expected] + "\t" + (
+		if .tool == "k8s_get_pod_status" then .parameters.target = "dev" else . end | {tool, params: .parameters} | tojson)' \
+		"$ROOT/test/fixtures/cases.jsonl")
 	[ "$total" -ge 25 ]
 }
 
