@@ -510,12 +510,12 @@ let_go() {
 		sbx-policy apply_true note=full >"$T/call.json" 2>/dev/null || exit 91
 		sbx-policy apply_true note=full >"$T/call2.json" 2>/dev/null || exit 91
 		dd if=/dev/zero of="$T/var/filler" bs=4k 2>/dev/null
-		sbx-approve <"$T/call.json" 2>/dev/null | "$0" .error.code
+		sbx-approve <"$T/call.json" 2>/dev/null | "$0" -r .error.code
 		truncate -s -128k "$T/var/filler" # room for the database, and none for the outcome of what would be done
-		sbx-approve <"$T/call2.json" 2>/dev/null | "$0" .error.code
+		sbx-approve <"$T/call2.json" 2>/dev/null | "$0" -r .error.code
 		rm "$T/var/filler"
 		grep -c approval.claimed "$T/var/audit.jsonl"
-		sbx-policy apply_true note=full 2>/dev/null | sbx-approve 2>/dev/null | "$0" .approval.state' "$SBX_BUILD/test/member"
+		sbx-policy apply_true note=full 2>/dev/null | sbx-approve 2>/dev/null | "$0" -r .approval.state' "$SBX_BUILD/test/jq"
 	assert_equal "${lines[*]}" 'store_unavailable audit_unavailable 0 claimed'
 	# The event was written, and the transaction finds no room: at its journal, at its pages, at its end.
 	local number name object tried=0
