@@ -195,29 +195,28 @@ again() { # RAN STATE
 
 # point_at STAGE FAULT NAME OBJECT [WHICH]: the point at the first, or WHICHth, of these calls.
 point_at() {
-	local number
-	[ -s "$T/points.$1" ] || {
-		points "$1" >/dev/null
-		cp "$T/points" "$T/points.$1"
-	}
-	number=$(awk -v name="$3" -v object="$4" -v which="${5:-1}" '$2 == name && $3 == object && ++n == which {print $1}' "$T/points.$1")
-	[ -n "$number" ] || {
-		echo "sbx-$1 does not call $3 $4 ${5:-1} times:"
-		cat "$T/points.$1"
+	point "$1" --log "$T/struck" "$2" "$3/$4/${5:-1}"
+	[ -s "$T/struck" ] || {
+		echo "sbx-$1 does not call $3 $4 ${5:-1} times"
 		return 1
 	}
-	point "$1" "$2" "$number"
+	rm "$T/struck"
 }
 
-# points STAGE: where it can be struck, one a line: N NAME OBJECT; of the same thing several times on end the first and the last.
+# named: the log of fault_at on stdin, with NAME/OBJECT/N in the place of the number, which is the same in the next run.
+named() {
+	awk '{this = $2 "/" $3; $1 = this "/" ++n[this]; print}'
+}
+
+# points STAGE: where it can be struck, one a line: POINT NAME OBJECT; of the same thing several times on end the first and the last.
 points() {
 	approved_call || return 1
 	printf 'xxxx' >&"$TICKETS"
 	rm -f "$T/points"
 	chain "$1" --log "$T/points" count || return 1
 	read -r -N "$(tickets)" <&"$TICKETS"
-	awk '{this = $2 " " $3} this != last {if (line != "" && line != shown) print line; print; shown = $0} {line = $0; last = this}
-		END {if (line != shown) print line}' "$T/points"
+	named <"$T/points" | awk '{this = $2 " " $3} this != last {if (line != "" && line != shown) print line; print; shown = $0}
+		{line = $0; last = this} END {if (line != shown) print line}'
 }
 
 # Nothing is open in the record when all is over.

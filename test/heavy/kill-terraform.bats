@@ -37,7 +37,7 @@ approved_apply() {
 	sbx-approve sign "$ID" --key "$T/alice" </dev/null >/dev/null 2>&1
 }
 
-strike_apply() { # STAGE MODE N
+strike_apply() { # STAGE MODE POINT
 	local before ran calls state status=0
 	POINT="$*"
 	approved_apply
@@ -70,7 +70,7 @@ strike_apply() { # STAGE MODE N
 }
 
 @test "kill -9 in the middle of a real apply" {
-	local stage number seed=${SBX_SEED:-$RANDOM}
+	local stage at seed=${SBX_SEED:-$RANDOM}
 	printf '# seed %s (SBX_SEED)\n' "$seed" >&3
 	RANDOM=$seed
 	for stage in approve cred run run run audit; do
@@ -79,9 +79,9 @@ strike_apply() { # STAGE MODE N
 		rm -f "$T/points"
 		chain "$stage" --log "$T/points" count
 		assert_equal "$(tickets)" 0
-		number=$((RANDOM % $(wc -l <"$T/points") + 1))
-		printf '# %s, %s\n' "$stage" "$(sed -n "${number}p" "$T/points")" >&3
-		strike_apply "$stage" after "$number"
+		at=$(named <"$T/points" | sed -n "$((RANDOM % $(wc -l <"$T/points") + 1))p" | cut -d' ' -f1)
+		printf '# %s, %s\n' "$stage" "$at" >&3
+		strike_apply "$stage" after "$at"
 	done
 	show_seen 'ran:state'
 	record_is_whole

@@ -10,6 +10,9 @@
  *     fault_at [--log FILE] meet N PROGRAM -- COMMAND ARGS...  right behind the Nth it stands still until PROGRAM,
  *                                                              without arguments, has run
  *
+ * N counts all of them, or, as NAME/OBJECT/N, those with this name and object: other processes that hold a lock make a
+ * program try again, so that the plain number is not the same each time.
+ *
  * The command keeps the process id, the parent, the descriptors and the exit status: it is the tracer that is a child,
  * and an orphan at that. Only the command itself is followed, none of its children. --log FILE (appended to): the places
  * as they are met; with a fault only that one. What lasts: files made, renamed, linked, removed, written, synced, cut,
@@ -37,7 +40,8 @@ enum mode { COUNT, BEFORE, AFTER, FAIL, MEET };
 struct plan {
 	enum mode mode;
 	int group;
-	long at; /* from 1 */
+	long at;	/* from 1 */
+	const char *of; /* NAME/OBJECT of which at counts; NULL: all */
 	int error;
 	char *program; /* of MEET */
 	const char *log;
@@ -158,9 +162,11 @@ static void read_fd(pid_t pid, uint64_t fd, char *out, size_t size)
 }
 
 /* The last part of a path, its numbers and ids left out, so that two runs say the same. */
-static void print_name(FILE *out, const char *path)
+static void add_name(char *out, const char *path)
 {
 	size_t len = strlen(path);
+
+	out += strlen(out);
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
@@ -171,31 +177,41 @@ static void print_name(FILE *out, const char *path)
 	for (const char *p = start != NULL && start + 1 < path + len ? start + 1 : path; p < path + len;) {
 		size_t digits = strspn(p, "0123456789"), hex = strspn(p, "0123456789abcdef");
 		if (hex >= 8 || digits > 0) {
-			fputs("#", out);
+			*out++ = '#';
 			p += hex >= 8 ? hex : digits;
 		} else {
-			fputc(*p == '\n' || *p == ' ' ? '_' : *p, out);
+			*out++ = *p == '\n' || *p == ' ' ? '_' : *p;
 			p++;
 		}
 	}
+	*out = '\0';
 }
 
-static void print_point(const struct plan *plan, pid_t pid, long number, const struct kind *kind, const uint64_t *args)
-{
-	char path[4096] = "-";
-	FILE *out = fopen(plan->log, "ae");
+enum { PATH_SIZE = 4096, POINT_SIZE = PATH_SIZE + 64 };
 
-	if (out == NULL)
-		die(plan->log);
+/* "NAME/OBJECT" */
+static void describe(pid_t pid, const struct kind *kind, const uint64_t *args, char point[POINT_SIZE])
+{
+	char path[PATH_SIZE] = "-";
+
 	if (kind->object == OBJECT_FD)
 		read_fd(pid, args[kind->argument], path, sizeof path);
 	else if (kind->object == OBJECT_PATH || (kind->object != OBJECT_NONE && args[kind->argument] != 0))
 		read_text(pid, args[kind->argument], path, sizeof path);
 	else if (kind->object == OBJECT_PATH_AT) /* futimens: no path, the descriptor alone */
 		read_fd(pid, args[0], path, sizeof path);
-	fprintf(out, "%ld %s ", number, kind->name);
-	print_name(out, path);
-	fputc('\n', out);
+	snprintf(point, POINT_SIZE, "%s/", kind->name);
+	add_name(point, path);
+}
+
+static void print_point(const struct plan *plan, long number, const char *point)
+{
+	FILE *out = fopen(plan->log, "ae");
+	const char *object = strchr(point, '/');
+
+	if (out == NULL)
+		die(plan->log);
+	fprintf(out, "%ld %.*s %s\n", number, (int)(object - point), point, object + 1);
 	fclose(out);
 }
 
@@ -238,7 +254,8 @@ static void set_result(pid_t pid, int error)
 struct trace {
 	pid_t pid;
 	long met;
-	int inside; /* the wanted call has been entered */
+	int inside;  /* the wanted call has been entered */
+	int is_over; /* and is behind us */
 };
 
 static void strike(const struct plan *plan, pid_t pid)
@@ -263,13 +280,16 @@ static void run_beside(char *program)
 static void at_entry(const struct plan *plan, struct trace *t, const struct __ptrace_syscall_info *info)
 {
 	const struct kind *kind = kind_of(info);
+	char point[POINT_SIZE];
 
 	if (kind == NULL)
 		return;
-	t->met++;
-	t->inside = plan->mode != COUNT && t->met == plan->at;
+	describe(t->pid, kind, info->entry.args, point);
+	t->met += plan->of == NULL || strcmp(plan->of, point) == 0;
+	t->inside = plan->mode != COUNT && !t->is_over && t->met == plan->at;
+	t->is_over |= t->inside;
 	if (plan->log != NULL && (plan->mode == COUNT || t->inside))
-		print_point(plan, t->pid, t->met, kind, info->entry.args);
+		print_point(plan, t->met, point);
 	/* Nothing comes behind the end. */
 	if (t->inside && (plan->mode == BEFORE || (plan->mode == AFTER && info->entry.nr == SYS_exit_group)))
 		strike(plan, t->pid);
@@ -382,6 +402,17 @@ static int start_tracer(const struct plan *plan)
 	return n == 1 ? 0 : -1;
 }
 
+static void parse_point(char *word, struct plan *plan)
+{
+	char *last = strrchr(word, '/');
+
+	plan->at = strtol(last != NULL ? last + 1 : word, NULL, 10);
+	if (last == NULL)
+		return;
+	*last = '\0';
+	plan->of = word;
+}
+
 static int parse(int argc, char **argv, struct plan *plan)
 {
 	static const struct {
@@ -403,7 +434,7 @@ static int parse(int argc, char **argv, struct plan *plan)
 			plan->group = modes[m].group;
 			i++;
 			if (plan->mode != COUNT && i < argc)
-				plan->at = strtol(argv[i++], NULL, 10);
+				parse_point(argv[i++], plan);
 			if (plan->mode == FAIL && i < argc)
 				plan->error = (int)strtol(argv[i++], NULL, 10);
 			if (plan->mode == MEET && i < argc)

@@ -518,19 +518,20 @@ let_go() {
 		sbx-policy apply_true note=full 2>/dev/null | sbx-approve 2>/dev/null | "$0" -r .approval.state' "$SBX_BUILD/test/jq"
 	assert_equal "${lines[*]}" 'store_unavailable audit_unavailable 0 claimed'
 	# The event was written, and the transaction finds no room: at its journal, at its pages, at its end.
-	local number name object tried=0
+	local point tried=0
 	sbx-policy apply_true note=full >"$T/call.json" 2>/dev/null
 	"$SBX_BUILD/test/fault_at" --log "$T/all" count -- sbx-approve <"$T/call.json" >/dev/null 2>&1
-	while read -r number name object; do
+	while read -r point; do
 		put_back
 		sbx-policy apply_true note=full >"$T/call.json" 2>/dev/null
-		run_sbx 74 "$SBX_BUILD/test/fault_at" fail "$number" 28 -- sbx-approve <"$T/call.json"
+		run_sbx 74 "$SBX_BUILD/test/fault_at" fail "$point" 28 -- sbx-approve <"$T/call.json"
 		assert_call store_unavailable
 		assert_equal "$(events)" "requested granted claimed released"
 		RC=0 ask note=full
 		assert_json .approval.id "$ID"
 		tried=$((tried + 1))
-	done < <(sed -n '/write audit.jsonl/,$p' "$T/all" | grep -E ' (pwrite|fdatasync) approvals\.db' | awk '!seen[$2 $3]++')
+	done < <(awk '{this = $2 "/" $3; n[this]++} this == "write/audit.jsonl" {said = 1}
+		said && /(pwrite|fdatasync) approvals\.db/ && !seen[this]++ {print this "/" n[this]}' "$T/all")
 	[ "$tried" -eq 4 ]
 }
 
