@@ -33,6 +33,9 @@ typedef int audit_each_fn(jv event, void *context, struct sbx_error *err);
 
 /* Call EACH with every event, oldest first (of call ID, unless NULL). */
 int audit_each(const struct state *state, const char *id, audit_each_fn *each, void *context, struct sbx_error *err);
+/* The same of those in whose line WORD stands; the others cost next to nothing. */
+int audit_each_word(const struct state *state, const char *word, audit_each_fn *each, void *context,
+		    struct sbx_error *err);
 
 /* Call EACH, which must not stop, with every event that was written behind the line whose SHA-256 is HEAD, and in whose
  * line WORD stands (NULL: with every one); on the way the chain from there on is checked to its end. The line is looked

@@ -139,18 +139,33 @@ static int walk_all(struct audit_reader *r, struct walk *walk, struct sbx_error 
 	return result == 0 ? deliver(walk, err) : result;
 }
 
-int audit_each(const struct state *state, const char *id, audit_each_fn *each, void *context, struct sbx_error *err)
+static int each_wanted(const struct state *state, struct walk *walk, struct sbx_error *err)
 {
 	auto_audit_file file = AUDIT_FILE_NONE;
-	struct walk walk = {.id = id, .each = each, .context = context, .held = BUF_INIT(AUDIT_LINE_LONGEST)};
 	struct audit_reader r;
 
+	walk->held = (struct buf)BUF_INIT(AUDIT_LINE_LONGEST);
 	if (audit_reader_open(state, &file, &r, err) < 0)
 		return -1;
-	int result = file.fd < 0 ? 0 : walk_all(&r, &walk, err);
+	int result = file.fd < 0 ? 0 : walk_all(&r, walk, err);
 	audit_reader_clear(&r);
-	buf_clear(&walk.held);
+	buf_clear(&walk->held);
 	return result < 0 ? -1 : 0;
+}
+
+int audit_each(const struct state *state, const char *id, audit_each_fn *each, void *context, struct sbx_error *err)
+{
+	struct walk walk = {.id = id, .each = each, .context = context};
+
+	return each_wanted(state, &walk, err);
+}
+
+int audit_each_word(const struct state *state, const char *word, audit_each_fn *each, void *context,
+		    struct sbx_error *err)
+{
+	struct walk walk = {.word = word, .each = each, .context = context};
+
+	return each_wanted(state, &walk, err);
 }
 
 static int walk_chain(struct audit_reader *r, struct audit_chain *chain, struct walk *walk, char latest[CLOCK_RFC3339_SIZE],

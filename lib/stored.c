@@ -107,7 +107,7 @@ static int find_claimer(const struct state *state, const char *id, const char *p
 	struct asked asked = {.id = id};
 	struct told told = {.class = SBX_OK};
 
-	if (audit_each(state, NULL, hear_approval, &asked, err) < 0)
+	if (audit_each_word(state, id, hear_approval, &asked, err) < 0)
 		return -1;
 	if (asked.by[0] == '\0')
 		return unknown(err);

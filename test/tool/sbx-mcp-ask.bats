@@ -89,7 +89,7 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 }
 
 @test "declined, closed, an error, or no answer at all: the call is not made, or goes on without" {
-	start_door --deadline 1s
+	start_door --deadline 4s
 	able
 	local action
 	for action in decline cancel; do
