@@ -504,6 +504,8 @@ let_go() {
 @test "a full disk, at the event and at the transaction: nothing spent" {
 	[ "$(id -u)" -eq 0 ] || skip 'mounts a small file system: needs root'
 	approved full
+	# SQLite leaves a page alone that would get the same second again: one write less than in a later one.
+	edit 'UPDATE clock SET seen = seen - 5'
 	keep
 	run_sbx 0 unshare -m bash -c '
 		mount -t tmpfs -o size=4m,mode=700 tmpfs "$T/var" && cp -a "$T/kept/." "$T/var/" || exit 90
