@@ -74,6 +74,7 @@ sign() { # RC [PIN]
 
 @test "critical: a touch is not enough, the key must say who touched it" {
 	local id code
+	add_tool guarded
 	enrol carol
 	sed -i '$ a tiers: {critical: {threshold: 1, user_verification: true}}' "$T/policy/policy.yaml"
 	ask guarded word=a-rather-long-and-longer
