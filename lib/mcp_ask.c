@@ -56,7 +56,7 @@ static int write_properties(jv fields, struct buf *out, struct sbx_error *err)
 		return -1;
 	for (int i = jv_object_iter(fields); jv_object_iter_valid(fields, i); i = jv_object_iter_next(fields, i)) {
 		auto_jv name = jv_object_iter_key(fields, i), field = jv_object_iter_value(fields, i);
-		/* As the door checked it: a JSON object, which may hold numbers that our own writer does not have. */
+		/* Text, since it may hold numbers that our own writer does not have. */
 		if (json_out_key(out, json_text(name), err) < 0 || buf_add_str(out, json_text(field), err) < 0)
 			return -1;
 	}

@@ -69,7 +69,7 @@ static int show_workspace(const struct page *p, jv run)
 
 static int show_steps(const struct page *p, jv run)
 {
-	auto_jv steps = json_array(run, "steps"), produces = json_array(run, "produces");
+	auto_jv steps = json_array(run, "steps"), produces = json_array(run, "produces"), show = json_object(run, "show");
 
 	for (int i = 0, n = json_length(steps); i < n; i++) {
 		auto_jv step = json_at(steps, i), argv = json_array(step, "argv");
@@ -84,7 +84,11 @@ static int show_steps(const struct page *p, jv run)
 		json_int(made, "step", &number);
 		if (heading(p, "artifact") < 0 || quoted(p, json_str(made, "name")) < 0 || text(p, " is ") < 0 ||
 		    quoted(p, json_str(made, "path")) < 0 ||
-		    buf_addf(p->out, p->err, ", taken after step %lld\n", (long long)number) < 0)
+		    buf_addf(p->out, p->err, ", taken after step %lld", (long long)number) < 0)
+			return -1;
+		const char *media = json_str(show, json_str(made, "name"));
+		if ((media != NULL && (text(p, ", shown to the client as ") < 0 || text(p, media) < 0)) ||
+		    text(p, "\n") < 0)
 			return -1;
 	}
 	return 0;

@@ -1,6 +1,7 @@
 /* What each message asks for in each era, and what the door's words become. */
 #include "mcp.h"
 
+#include "mcp_ask.h"
 #include "mcp_result.h"
 #include "mcp_tools.h"
 #include "unit.h"
@@ -502,6 +503,32 @@ static void compact(void)
 	}
 }
 
+/* What the door lists as questions is taken only whole, and each field on one line. */
+static void asks(void)
+{
+	static const char list[] =
+		"{\"tools\":[{\"name\":\"a\",\"ask\":[{\"name\":\"q\",\"message\":\"m\",\"fields\":{\"x\":\"{\\n \\\"type\\\": "
+		"\\\"number\\\",\\n\\\"default\\\": 0.5 }\"},\"required\":[\"x\"]}]},"
+		"{\"name\":\"b\",\"ask\":[{\"name\":\"q\",\"message\":\"m\",\"fields\":{\"x\":\"nonsense\"},\"required\":[]},"
+		"{\"name\":\"r\",\"message\":\"m\",\"fields\":{\"x\":\"[1]\"},\"required\":[]},"
+		"{\"name\":\"s\",\"message\":\"m\",\"fields\":{}},{\"message\":\"m\",\"fields\":{},\"required\":[]},"
+		"{\"name\":\"t\",\"fields\":{},\"required\":[]},{\"name\":\"u\",\"roots\":\"p\",\"fields\":{},\"required\":7},7]},"
+		"{\"name\":\"c\",\"ask\":7},{\"ask\":[]},7]}";
+	const struct mcp_reply reply = reply_of(list, 0), none = reply_of("", 1);
+	struct mcp_answers answers = {.params = jv_object(), .done = jv_object()};
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_buf out = BUF_INIT(4096);
+	auto_jv found = mcp_list_asks(&reply), nothing = mcp_list_asks(&none), of_a = json_array(found, "a");
+
+	CHECK(json_length(found) == 1 && json_length(nothing) == 0);
+	auto_jv question = mcp_ask_next(of_a, &answers, MCP_CAN_FORM), other = mcp_ask_next(of_a, &answers, MCP_CAN_ROOTS);
+	CHECK(jv_is_valid(question) && !jv_is_valid(other));
+	CHECK(mcp_ask_params(MCP_2025_06_18, question, &out, &err) == 0);
+	CHECK_STR(buf_str(&out), "{\"message\":\"m\",\"requestedSchema\":{\"type\":\"object\",\"properties\":{\"x\":{\"type\":\"number\","
+				 "\"default\":0.5}},\"required\":[\"x\"]}}");
+	mcp_answers_clear(&answers);
+}
+
 /* Data beside files as large as they get, and more of it than a line may have: the schema is kept all the same. */
 static void large_results(void)
 {
@@ -611,6 +638,7 @@ int main(void)
 	output();
 	eras_of_results();
 	compact();
+	asks();
 	large_results();
 	lists();
 	worst_case();
