@@ -85,16 +85,17 @@ approved_call() {
 
 # Everything that the killed call left has ended or is mended. Its stage files look old, so that a call without a dead stage counts as dead too.
 mend() {
-	local line end=$((SECONDS + 60))
+	local said line end=$((SECONDS + 60))
 	while :; do
 		find "$T/var/runs" -mindepth 2 -maxdepth 2 -type f ! -name 'ended*' -newermt '-70 seconds' -exec touch -d '-2 minutes' {} + 2>/dev/null
 		find "$T/var/runs" -mindepth 1 -maxdepth 1 -type d -empty -exec touch -d '-2 minutes' {} +
-		line=$(sbx-audit --mend 2>&1 | tail -n 1)
+		said=$(sbx-audit --mend 2>&1) || true
+		line=${said##*$'\n'}
 		case $line in
 		*' 0 at work, 0 failed') return 0 ;;
 		esac
 		[ "$SECONDS" -lt "$end" ] || {
-			echo "mending does not end: $line"
+			echo "mending does not end: $said"
 			return 1
 		}
 		sleep 0.02
