@@ -133,7 +133,7 @@ tool() {
 		count=$((count + 1))
 	done < <(sed -n -e 's/^\.Dl //' -e 's/ ssh-ed25519 AAAA.*//' -e '/^desk: \[/p; /^[a-z]* ALL=(sbx)/p; /^restrict,/p; /^sbx-mcp -- sudo/p' \
 		"$ROOT/man/"sbx-{approve,call,mcp}.1)
-	assert_equal "$count" 6
+	assert_equal "$count" 7
 }
 
 @test "an agent plans and applies through sbx-mcp and sudo, Alice signs by sudo, others check it with ssh-keygen" {
