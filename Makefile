@@ -181,7 +181,7 @@ $(BUILD)/test/wall: test/helpers/wall.c
 
 $(BUILD)/test/jq: test/helpers/jq.c test/helpers/jq_filter.h
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
+	$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
