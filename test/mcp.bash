@@ -25,7 +25,7 @@ serve() {
 
 put() { printf '%s\n' "$1" >&"$IN"; }
 get() {
-	IFS= read -r -t "${1:-10}" output <&"$OUT" || {
+	IFS= read -r -t "${1:-30}" output <&"$OUT" || {
 		echo "no answer; stderr: $(cat "$W/stderr")"
 		return 1
 	}
