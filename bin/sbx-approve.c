@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 #include "approval.h"
 #include "clock.h"
@@ -17,6 +16,7 @@
 #include "log.h"
 #include "notify.h"
 #include "person.h"
+#include "process.h"
 
 static const int poll_ms = 200; /* a person signs; nobody notices a fifth of a second */
 static const int progress_ms = 5000;
@@ -61,20 +61,6 @@ static void log_untold(int result, struct sbx_error *err)
 	if (result < 0)
 		log_error(err);
 	sbx_error_clear(err);
-}
-
-/* From here on a signal is an answer: the object says that the call was cancelled. */
-static int watch_signals(struct stage *s, struct sbx_error *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd >= 0 ? 0 : sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch for signals");
 }
 
 /* Wait MS for a signal; -1 with "cancelled" when there is one. */
@@ -170,7 +156,9 @@ static int seek_approval(struct stage *s, int64_t wait_ms, jv *member, struct sb
 	struct sbx_error untold = SBX_ERROR_INIT;
 	char subject[65];
 
-	if (watch_signals(s, err) < 0 ||
+	/* From here on a signal is an answer: the object says that the call was cancelled. */
+	s->signal_fd = process_stop_fd(err);
+	if (s->signal_fd < 0 ||
 	    approvals_open(&s->approvals, &s->f.state, &s->f.key, &s->f.config, s->f.started.in_account, err) < 0 ||
 	    review_load(&s->f.state, &s->f.key, s->f.call, s->approvals.level, &s->review, err) < 0 ||
 	    review_subject(&s->review, subject, err) < 0 ||

@@ -16,6 +16,7 @@
 #include "json_out.h"
 #include "limit.h"
 #include "log.h"
+#include "process.h"
 #include "spawn.h"
 #include "start.h"
 
@@ -318,28 +319,13 @@ static int last_status(struct line *line)
 	return status;
 }
 
-static int watch_signals(struct sbx_error *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (fd < 0)
-		sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch for signals");
-	return fd;
-}
-
 /* Start the stages, wait, and hand back what the last one said. */
 static int run(const struct started *started, struct arguments arguments[STAGES], struct input *in, const char *request, size_t request_len,
 	       struct sbx_error *err)
 {
 	struct line line = {.answer_fd = -1, .request_fd = -1};
 	auto_buf answer = BUF_INIT(2 * LIMIT_CALL);
-	auto_fd signal_fd = watch_signals(err);
+	auto_fd signal_fd = process_stop_fd(err);
 	int result = -1, status;
 
 	if (signal_fd >= 0 && start_stages(&line, arguments, request != NULL, err) == 0) {

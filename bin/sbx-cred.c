@@ -19,6 +19,7 @@
 #include "filter.h"
 #include "io.h"
 #include "log.h"
+#include "process.h"
 #include "refused.h"
 
 static const char name[] = "sbx-cred";
@@ -69,19 +70,6 @@ static int usage(FILE *out, int status)
 }
 
 /* ---- before anything is minted ---- */
-
-/* The signals that process_set_stop holds, as a descriptor. */
-static int open_signals(struct sbx_error *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return fd < 0 ? sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch for signals") : fd;
-}
 
 static int cancelled(struct sbx_error *err)
 {
@@ -337,7 +325,7 @@ static int run_stage(struct filter *f, struct bracket *b)
 	process_set_stop(PROCESS_STOP_HELD);
 	if (filter_open(f, b->options->config, NULL, 0, &err) < 0)
 		return filter_refuse(f, &err);
-	b->signal_fd = open_signals(&err);
+	b->signal_fd = process_stop_fd(&err);
 	if (b->signal_fd < 0 || await_input(b, &err) < 0)
 		return filter_refuse(f, &err);
 	int got = filter_read(f, &err);

@@ -1,14 +1,13 @@
 /* sbx-run-kubernetes: the driver for a cluster. One Job for one call, sbx-entry as its first process, its frames on
  * stdout. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "boot.h"
 #include "clock.h"
+#include "driver_fds.h"
 #include "frame.h"
 #include "io.h"
 #include "json_out.h"
@@ -26,7 +25,6 @@ static const char usage[] =
 	"       sbx-run-kubernetes --mend CALL\n"
 	"       sbx-run-kubernetes --check\n";
 
-enum { MAX_LOCKS = 16 };
 static const size_t request_max = (size_t)1 << 20;
 static const int64_t mend_ms = 45000; /* whoever mends has a minute */
 static const int64_t check_ms = 30000;
@@ -38,22 +36,10 @@ enum mode { MODE_RUN, MODE_MEND, MODE_CHECK };
 struct options {
 	enum mode mode;
 	const char *call; /* --mend */
-	int entry_fd, inputs_fd, credentials_fd, control_fd;
-	int locks[MAX_LOCKS];
-	size_t lock_count;
+	struct driver_fds fds;
 };
 
 /* --- options --- */
-
-static int parse_fd(const char *text, int *fd)
-{
-	uint64_t value;
-
-	if (io_parse_u64(text, 3, INT32_MAX, &value) < 0 || fcntl((int)value, F_GETFD) < 0)
-		return -1;
-	*fd = (int)value;
-	return 0;
-}
 
 static int is_call(const char *text)
 {
@@ -63,16 +49,6 @@ static int is_call(const char *text)
 static int take_option(int letter, struct options *o)
 {
 	switch (letter) {
-	case 'e':
-		return parse_fd(optarg, &o->entry_fd);
-	case 'i':
-		return parse_fd(optarg, &o->inputs_fd);
-	case 'c':
-		return parse_fd(optarg, &o->credentials_fd);
-	case 'x':
-		return parse_fd(optarg, &o->control_fd);
-	case 'l':
-		return o->lock_count < MAX_LOCKS ? parse_fd(optarg, &o->locks[o->lock_count++]) : -1;
 	case 'm':
 		o->mode = MODE_MEND;
 		o->call = optarg;
@@ -81,18 +57,14 @@ static int take_option(int letter, struct options *o)
 		o->mode = MODE_CHECK;
 		return 0;
 	default:
-		return -1;
+		return driver_fds_take(&o->fds, letter, optarg);
 	}
 }
 
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"entry-fd", required_argument, NULL, 'e'},
-		{"inputs-fd", required_argument, NULL, 'i'},
-		{"credentials-fd", required_argument, NULL, 'c'},
-		{"control-fd", required_argument, NULL, 'x'},
-		{"lock-fd", required_argument, NULL, 'l'},
+		DRIVER_FDS_OPTIONS,
 		{"mend", required_argument, NULL, 'm'},
 		{"check", no_argument, NULL, 'k'},
 		{NULL, 0, NULL, 0},
@@ -103,7 +75,7 @@ static int parse(int argc, char **argv, struct options *o)
 			return -1;
 	if (optind != argc)
 		return -1;
-	return o->mode != MODE_RUN || (o->entry_fd >= 0 && o->inputs_fd >= 0 && o->control_fd >= 0) ? 0 : -1;
+	return o->mode != MODE_RUN || driver_fds_are_given(&o->fds) ? 0 : -1;
 }
 
 /* --- what it is given --- */
@@ -311,12 +283,12 @@ static int run(const struct options *o, struct start *s, int64_t began)
 	size_t table_len = 0, inputs_len = 0;
 
 	if (read_request(s, &err) < 0 || refuse_state(s, &err) < 0 ||
-	    read_fd(o->entry_fd, &s->table, &table_len, &err) < 0 ||
-	    read_fd(o->inputs_fd, &s->inputs, &inputs_len, &err) < 0 ||
-	    read_credentials(s, o->credentials_fd, &err) < 0 || make_job(s, json_str(s->request, "call"), &err) < 0 ||
+	    read_fd(o->fds.entry, &s->table, &table_len, &err) < 0 ||
+	    read_fd(o->fds.inputs, &s->inputs, &inputs_len, &err) < 0 ||
+	    read_credentials(s, o->fds.credentials, &err) < 0 || make_job(s, json_str(s->request, "call"), &err) < 0 ||
 	    make_boot(s, table_len, inputs_len, &err) < 0 || connect_cluster(s, &err) < 0)
 		return refuse(&err);
-	int status = run_task(s, STDOUT_FILENO, o->control_fd, began + limit(s, "deadline_ms", 60000), &err);
+	int status = run_task(s, STDOUT_FILENO, o->fds.control, began + limit(s, "deadline_ms", 60000), &err);
 	return status < 0 ? refuse(&err) : status;
 }
 
@@ -409,23 +381,15 @@ static int serve(const struct options *o, int64_t began)
 int main(int argc, char **argv)
 {
 	int64_t began = clock_mono_ms();
-	struct options o = {.entry_fd = -1, .inputs_fd = -1, .credentials_fd = -1, .control_fd = -1};
+	struct options o = {.fds = DRIVER_FDS_NONE};
 	struct sbx_error err = SBX_ERROR_INIT;
-	int keep[4 + MAX_LOCKS];
-	size_t keep_count = 0;
 
 	log_set_name("sbx-run-kubernetes");
 	if (parse(argc, argv, &o) < 0) {
 		fputs(usage, stderr);
 		return SBX_USAGE;
 	}
-	const int named[] = {o.entry_fd, o.inputs_fd, o.credentials_fd, o.control_fd};
-	for (size_t i = 0; i < ARRAY_LEN(named); i++)
-		if (named[i] >= 0)
-			keep[keep_count++] = named[i];
-	for (size_t i = 0; i < o.lock_count; i++)
-		keep[keep_count++] = o.locks[i];
-	if (process_clean("sbx-run-kubernetes", keep, keep_count, &err) < 0) {
+	if (driver_fds_clean(&o.fds, "sbx-run-kubernetes", &err) < 0) {
 		log_error(&err);
 		return (int)err.class;
 	}

@@ -10,6 +10,7 @@
 
 #include "clock.h"
 #include "drive.h"
+#include "driver_fds.h"
 #include "io.h"
 #include "isolate.h"
 #include "json_out.h"
@@ -24,7 +25,7 @@ static const char usage[] =
 	"                     --files N --cpu N --deadline-ms N --grace-ms N\n"
 	"       sbx-run-local --check [--entry FILE]\n";
 
-enum { MAX_LOCKS = 16, LIMITS_MAX = 1024, TABLE_MAX = 4096 };
+enum { LIMITS_MAX = 1024, TABLE_MAX = 4096 };
 static const int64_t check_deadline_ms = 10000;
 static const uint64_t max_bytes = (uint64_t)1 << 46, max_number = 1 << 20, max_ms = (uint64_t)7 * 24 * 60 * 60 * 1000;
 
@@ -32,9 +33,7 @@ static const uint64_t max_bytes = (uint64_t)1 << 46, max_number = 1 << 20, max_m
 enum { INNER_ENTRY = 3, INNER_INPUTS, INNER_CREDENTIALS, INNER_CONTROL };
 
 struct options {
-	int entry_fd, inputs_fd, credentials_fd, control_fd;
-	int locks[MAX_LOCKS];
-	size_t lock_count;
+	struct driver_fds fds;
 	char *entry; /* file; NULL: beside us */
 	struct isolate_bind binds[ISOLATE_MAX_BINDS];
 	size_t bind_count;
@@ -44,16 +43,6 @@ struct options {
 };
 
 /* --- options --- */
-
-static int parse_fd(const char *text, int *fd)
-{
-	uint64_t value;
-
-	if (io_parse_u64(text, 3, INT32_MAX, &value) < 0 || fcntl((int)value, F_GETFD) < 0)
-		return -1;
-	*fd = (int)value;
-	return 0;
-}
 
 /* An absolute path without . and .. and empty parts, and not the root itself. */
 static int is_target(const char *path)
@@ -116,13 +105,6 @@ static int parse_number(const char *name, const char *text, struct options *o)
 	return -1;
 }
 
-static int parse_lock(const char *text, struct options *o)
-{
-	if (o->lock_count == MAX_LOCKS)
-		return -1;
-	return parse_fd(text, &o->locks[o->lock_count++]);
-}
-
 static int parse_mount(const char *text, struct options *o)
 {
 	if (o->bind_count == ISOLATE_MAX_BINDS || parse_bind(text, &o->binds[o->bind_count]) < 0)
@@ -150,23 +132,13 @@ static int is_complete(const struct options *o)
 {
 	if (o->check)
 		return 1;
-	return o->entry_fd >= 0 && o->inputs_fd >= 0 && o->control_fd >= 0 && o->work > 0 && o->memory > 0 &&
+	return driver_fds_are_given(&o->fds) && o->work > 0 && o->memory > 0 &&
 	       o->pids > 0 && o->files > 0 && o->cpu > 0 && o->deadline_ms > 0 && o->grace_ms > 0;
 }
 
 static int take_option(int letter, const char *name, struct options *o)
 {
 	switch (letter) {
-	case 'e':
-		return parse_fd(optarg, &o->entry_fd);
-	case 'i':
-		return parse_fd(optarg, &o->inputs_fd);
-	case 'c':
-		return parse_fd(optarg, &o->credentials_fd);
-	case 'x':
-		return parse_fd(optarg, &o->control_fd);
-	case 'l':
-		return parse_lock(optarg, o);
 	case 'b':
 		return parse_mount(optarg, o);
 	case 's':
@@ -180,18 +152,14 @@ static int take_option(int letter, const char *name, struct options *o)
 		o->check = 1;
 		return 0;
 	default:
-		return -1;
+		return driver_fds_take(&o->fds, letter, optarg);
 	}
 }
 
 static int parse(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"entry-fd", required_argument, NULL, 'e'},
-		{"inputs-fd", required_argument, NULL, 'i'},
-		{"credentials-fd", required_argument, NULL, 'c'},
-		{"control-fd", required_argument, NULL, 'x'},
-		{"lock-fd", required_argument, NULL, 'l'},
+		DRIVER_FDS_OPTIONS,
 		{"entry", required_argument, NULL, 'E'},
 		{"bind", required_argument, NULL, 'b'},
 		{"state", required_argument, NULL, 's'},
@@ -271,15 +239,15 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 					 "6",
 					 "--limits",
 					 buf_str(&limits),
-					 o->credentials_fd >= 0 ? "--credentials-fd" : NULL,
+					 o->fds.credentials >= 0 ? "--credentials-fd" : NULL,
 					 "5",
 					 NULL};
 	fds[count++] = (struct spawn_fd){STDOUT_FILENO, p->frames[1]};
 	fds[count++] = (struct spawn_fd){INNER_CONTROL, p->control[0]};
-	fds[count++] = (struct spawn_fd){INNER_ENTRY, o->entry_fd};
-	fds[count++] = (struct spawn_fd){INNER_INPUTS, o->inputs_fd};
-	if (o->credentials_fd >= 0)
-		fds[count++] = (struct spawn_fd){INNER_CREDENTIALS, o->credentials_fd};
+	fds[count++] = (struct spawn_fd){INNER_ENTRY, o->fds.entry};
+	fds[count++] = (struct spawn_fd){INNER_INPUTS, o->fds.inputs};
+	if (o->fds.credentials >= 0)
+		fds[count++] = (struct spawn_fd){INNER_CREDENTIALS, o->fds.credentials};
 	struct isolate what = {
 		.entry = entry,
 		.argv = arguments,
@@ -289,7 +257,7 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 		.fds = fds,
 		.fd_count = count,
 		.life_fd = p->control[0],
-		.flags = o->credentials_fd >= 0 ? ISOLATE_CREDENTIALS : 0,
+		.flags = o->fds.credentials >= 0 ? ISOLATE_CREDENTIALS : 0,
 		.work_bytes = o->work,
 		.memory = o->memory,
 		.pids = o->pids,
@@ -324,7 +292,7 @@ static int run(const struct options *o, const char *entry, int64_t started)
 	}
 	struct drive d = {.frames = p.frames[0],
 			  .out = STDOUT_FILENO,
-			  .control = o->control_fd,
+			  .control = o->fds.control,
 			  .stop = &p.control[1],
 			  .child = &isolated.child,
 			  .deadline = started + (int64_t)o->deadline_ms,
@@ -400,8 +368,8 @@ static int check(struct options *o, const char *entry)
 	auto_fd table = empty_table(&err), inputs = io_sealed_memfd("sbx-check", "", 0, &err);
 	int status;
 
-	o->entry_fd = table;
-	o->inputs_fd = inputs;
+	o->fds.entry = table;
+	o->fds.inputs = inputs;
 	o->work = o->memory = (uint64_t)64 << 20;
 	o->pids = o->files = 64;
 	if (err.class == SBX_OK && start_sandbox(o, entry, &p, &isolated, &err) == 0 &&
@@ -423,23 +391,15 @@ int main(int argc, char **argv)
 {
 	int64_t began = clock_mono_ms();
 	__attribute__((cleanup(options_clear))) struct options o = {
-		.entry_fd = -1, .inputs_fd = -1, .credentials_fd = -1, .control_fd = -1};
+		.fds = DRIVER_FDS_NONE};
 	struct sbx_error err = SBX_ERROR_INIT;
-	int keep[4 + MAX_LOCKS];
-	size_t keep_count = 0;
 
 	log_set_name("sbx-run-local");
 	if (parse(argc, argv, &o) < 0) {
 		fputs(usage, stderr);
 		return SBX_USAGE;
 	}
-	const int named[] = {o.entry_fd, o.inputs_fd, o.credentials_fd, o.control_fd};
-	for (size_t i = 0; i < ARRAY_LEN(named); i++)
-		if (named[i] >= 0)
-			keep[keep_count++] = named[i];
-	for (size_t i = 0; i < o.lock_count; i++)
-		keep[keep_count++] = o.locks[i];
-	if (process_clean("sbx-run-local", keep, keep_count, &err) < 0) {
+	if (driver_fds_clean(&o.fds, "sbx-run-local", &err) < 0) {
 		log_error(&err);
 		return (int)err.class;
 	}

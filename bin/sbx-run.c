@@ -13,6 +13,7 @@
 #include "filter.h"
 #include "io.h"
 #include "log.h"
+#include "process.h"
 #include "sandbox_close.h"
 #include "sandbox_driver.h"
 
@@ -147,20 +148,6 @@ struct stage {
 	int signal_fd;
 };
 
-/* From here on INT, TERM and HUP are read, not suffered. */
-static int take_signals(struct stage *s, struct sbx_error *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	s->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	return s->signal_fd >= 0 ? 0 : sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch signals");
-}
-
 /* Until the call begins to arrive there is nothing to clean up: a signal ends us as it would any filter. With a call it
  * is for is_cancelled: an approval that the call has claimed must go back. */
 static void wait_for_input(const struct stage *s)
@@ -283,9 +270,9 @@ static int main_run(const struct options *o)
 	}
 	prepared_init(&s.prepared);
 	sandbox_stage_init(&s.sandbox);
-	/* As sbx-cred started us: a signal that comes while we start waits for take_signals. */
+	/* As sbx-cred started us: a signal that comes while we start is read below. */
 	process_set_stop(PROCESS_STOP_HELD);
-	if (filter_open(&s.filter, o->config, keep, count, &err) < 0 || take_signals(&s, &err) < 0) {
+	if (filter_open(&s.filter, o->config, keep, count, &err) < 0 || (s.signal_fd = process_stop_fd(&err)) < 0) {
 		status = filter_refuse(&s.filter, &err);
 	} else {
 		wait_for_input(&s);

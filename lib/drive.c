@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "io.h"
+#include "process.h"
 #include "relay.h"
 
 static const int64_t kill_slack_ms = 2000;	 /* sbx-entry needs it to kill, reap and report after the grace */
@@ -178,32 +179,16 @@ static int is_over(const struct loop *l)
 	return relay_is_whole(&l->relay) || (l->frames < 0 && l->d->child->pid <= 0);
 }
 
-static int prepare(struct loop *l, struct sbx_error *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot block signals");
-	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (l->signals < 0)
-		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait for signals");
-	return 0;
-}
-
 int drive(const struct drive *d, enum drive_end *end, struct sbx_error *err)
 {
 	struct loop l = {.d = d,
 			 .next = d->deadline,
 			 .frames = d->frames,
 			 .control = d->control,
-			 .signals = -1};
+			 .signals = process_stop_fd(err)};
 
 	relay_init(&l.relay, d->out);
-	int result = prepare(&l, err);
+	int result = l.signals < 0 ? -1 : 0;
 	while (result == 0 && !is_over(&l))
 		result = turn(&l, err);
 	if (result < 0)

@@ -2,12 +2,12 @@
 #include "kube_loop.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/signalfd.h>
 
 #include "clock.h"
 #include "kube_job.h"
+#include "process.h"
 
 enum { QUERY_MAX = 512, TURN_MS = 1000, NOT_FOUND_MAX = 10 };
 /* A server that is away is asked again this often. */
@@ -255,8 +255,6 @@ int kube_loop_flush(struct kube_loop *l, int64_t until, struct sbx_error *err)
 int kube_loop_init(struct kube_loop *l, const struct kube *kube, const char *call, int out, int control,
 		   int64_t deadline, struct sbx_error *err)
 {
-	sigset_t set;
-
 	*l = (struct kube_loop){.kube = kube,
 				.lines = FRAME_LINES_INIT,
 				.call = call,
@@ -265,16 +263,8 @@ int kube_loop_init(struct kube_loop *l, const struct kube *kube, const char *cal
 				.signals = -1,
 				.deadline = deadline};
 	relay_init(&l->relay, out);
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot block signals");
-	l->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (l->signals < 0)
-		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait for signals");
-	return begin_watch(l, err);
+	l->signals = process_stop_fd(err);
+	return l->signals < 0 ? -1 : begin_watch(l, err);
 }
 
 void kube_loop_clear(struct kube_loop *l)

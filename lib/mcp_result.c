@@ -310,16 +310,27 @@ static int write_missing(enum mcp_version version, const char *id, jv error, str
 	return finish(&a, OUTCOME_ERROR, out, err);
 }
 
+/* The object that the door gave: 0, or 1 when there was none and that is written, or -1. */
+static int take_object(enum mcp_version version, const char *id, const struct mcp_reply *reply, jv *call,
+		       struct buf *out, struct sbx_error *err)
+{
+	const char *problem = mcp_reply_parse(reply, call);
+
+	if (problem == NULL)
+		problem = check_object(*call, reply);
+	if (problem == NULL)
+		return 0;
+	return door_failed(version, id, reply, problem, out, err) < 0 ? -1 : 1;
+}
+
 int mcp_kept_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
 		    struct sbx_error *err)
 {
 	auto_jv call = jv_invalid();
-	const char *problem = mcp_reply_parse(reply, &call);
+	int missing = take_object(version, id, reply, &call, out, err);
 
-	if (problem == NULL)
-		problem = check_object(call, reply);
-	if (problem != NULL)
-		return door_failed(version, id, reply, problem, out, err);
+	if (missing != 0)
+		return missing < 0 ? -1 : 0;
 	auto_jv error = json_object(call, "error"), inner = json_object(call, "call");
 	if (!jv_is_valid(inner))
 		return write_missing(version, id, error, out, err);
@@ -333,12 +344,10 @@ int mcp_call_result(enum mcp_version version, const char *id, const struct mcp_r
 		    struct sbx_error *err)
 {
 	auto_jv call = jv_invalid();
-	const char *problem = mcp_reply_parse(reply, &call);
+	int missing = take_object(version, id, reply, &call, out, err);
 
-	if (problem == NULL)
-		problem = check_object(call, reply);
-	if (problem != NULL)
-		return door_failed(version, id, reply, problem, out, err);
+	if (missing != 0)
+		return missing < 0 ? -1 : 0;
 	auto_jv error = json_object(call, "error");
 	const char *code = json_str(error, "code");
 	if (code != NULL && strcmp(code, "unknown_tool") == 0)

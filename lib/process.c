@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -110,6 +111,19 @@ void process_set_stop(enum process_stop how)
 	for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
 		handle(stop_signals[i], stop == PROCESS_STOP_IGNORED ? SIG_IGN : SIG_DFL);
 	set_mask();
+}
+
+int process_stop_fd(struct sbx_error *err)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
+		sigaddset(&set, stop_signals[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot block signals");
+	int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd < 0 ? sbx_fail_errno(err, SBX_OS, "os_error", "cannot watch for signals") : fd;
 }
 
 /* Variables that make the dynamic loader bring foreign code or settings into a program. */

@@ -24,6 +24,10 @@ enum process_stop {
  * spawn starts get the default all the same, unless they are to be held too (SPAWN_HOLD_STOP). */
 void process_set_stop(enum process_stop how);
 
+/* From here on INT, TERM and HUP are read, not suffered: blocked, and told by the signalfd that is returned (O_CLOEXEC,
+ * non-blocking; the caller closes it). -1: "os_error" (71). Children that spawn starts have the default again. */
+int process_stop_fd(struct sbx_error *err);
+
 /* Directory of the running program's file ("/usr/bin"), for finding helpers beside it; owned by the caller. */
 char *process_dir(struct sbx_error *err);
 

@@ -297,7 +297,11 @@ static int skip(struct reader *r, const struct head *head, struct sbx_error *err
 	return 0;
 }
 
-int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, size_t *len, struct sbx_error *err)
+/* What is done at a head: it takes or skips what follows it; 1 ends the walk. */
+typedef int visit_fn(struct reader *r, const struct head *head, void *context, struct sbx_error *err);
+
+/* 1 when a visit ended it, 0 at the end of the tree. */
+static int walk(int fd, uint64_t size, visit_fn *visit, void *context, struct sbx_error *err)
 {
 	struct work {
 		struct reader reader;
@@ -305,24 +309,45 @@ int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, s
 	};
 	auto_free struct work *work = malloc(sizeof *work);
 
-	*out = NULL;
-	*len = 0;
 	if (work == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	if (begin(&work->reader, fd, 0, size, err) < 0)
 		return -1;
-	for (;;) {
-		struct head *head = &work->head;
-		if (get_head(&work->reader, head, err) < 0)
+	for (int result = 0;;) {
+		if (get_head(&work->reader, &work->head, err) < 0)
 			return -1;
-		if (head->kind == TREE_END)
+		if (work->head.kind == TREE_END)
 			return 0;
-		int is_file = head->kind == TREE_FILE || head->kind == TREE_PROGRAM;
-		if (is_file && strcmp(head->path, path) == 0)
-			return take(&work->reader, head->size, max, out, len, err);
-		if (skip(&work->reader, head, err) < 0)
-			return -1;
+		result = visit(&work->reader, &work->head, context, err);
+		if (result != 0)
+			return result;
 	}
+}
+
+struct sought {
+	const char *path;
+	size_t max;
+	char **out;
+	size_t *len;
+};
+
+static int find_here(struct reader *r, const struct head *head, void *context, struct sbx_error *err)
+{
+	const struct sought *sought = context;
+	int is_file = head->kind == TREE_FILE || head->kind == TREE_PROGRAM;
+
+	if (is_file && strcmp(head->path, sought->path) == 0)
+		return take(r, head->size, sought->max, sought->out, sought->len, err);
+	return skip(r, head, err) < 0 ? -1 : 0;
+}
+
+int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, size_t *len, struct sbx_error *err)
+{
+	struct sought sought = {path, max, out, len};
+
+	*out = NULL;
+	*len = 0;
+	return walk(fd, size, find_here, &sought, err);
 }
 
 /* The name of PATH in DIR; NULL when it is not right in it. */
@@ -349,27 +374,25 @@ static int give(struct reader *r, const struct head *head, const char *name, con
 	return taker->take(taker->context, name, bytes, len, err);
 }
 
+struct listing {
+	const char *dir;
+	const struct tree_taker *taker;
+};
+
+static int list_here(struct reader *r, const struct head *head, void *context, struct sbx_error *err)
+{
+	const struct listing *listing = context;
+	const char *name = head->kind != TREE_DIR ? name_in(head->path, listing->dir) : NULL;
+
+	int result = name != NULL && listing->taker->wanted(name) ? give(r, head, name, listing->taker, err)
+								  : skip(r, head, err);
+
+	return result < 0 ? -1 : 0;
+}
+
 int tree_each(int fd, uint64_t size, const char *dir, const struct tree_taker *taker, struct sbx_error *err)
 {
-	struct work {
-		struct reader reader;
-		struct head head;
-	};
-	auto_free struct work *work = malloc(sizeof *work);
+	struct listing listing = {dir, taker};
 
-	if (work == NULL)
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	if (begin(&work->reader, fd, 0, size, err) < 0)
-		return -1;
-	for (;;) {
-		struct head *head = &work->head;
-		if (get_head(&work->reader, head, err) < 0)
-			return -1;
-		if (head->kind == TREE_END)
-			return 0;
-		const char *name = head->kind != TREE_DIR ? name_in(head->path, dir) : NULL;
-		if (name != NULL && taker->wanted(name) ? give(&work->reader, head, name, taker, err) < 0
-							: skip(&work->reader, head, err) < 0)
-			return -1;
-	}
+	return walk(fd, size, list_here, &listing, err);
 }

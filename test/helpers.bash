@@ -140,6 +140,19 @@ make_state() {
 	mv "$2.new" "$2"
 }
 
+# Directories of `sbx-approve sign` that are there now go away; those of tests beside this one do so by themselves.
+nothing_of_signing_is_left() {
+	local left
+	mapfile -t left < <(compgen -G '/tmp/sbx-sign-*')
+	wait_until 10 all_gone "${left[@]}"
+}
+all_gone() {
+	local path
+	for path; do
+		[ ! -e "$path" ] || return 1
+	done
+}
+
 # add_tool NAME: test/fixtures/more/NAME.yaml, a tool that few tests want in their policy, because its own tests take long.
 add_tool() {
 	cp "$ROOT/test/fixtures/more/$1.yaml" "$T/policy/tools/"

@@ -16,6 +16,9 @@ kill_setup() {
 	cat >"$I/bin/sbx-run" <<-EOF
 		#!/bin/sh
 		[ ! -e /proc/self/fd/3 ] || cat /proc/self/fd/3 >"$I/tokens/\$\$"
+		# What check_left calls dead can be told from what lives.
+		[ -e "$I/lived" ] || ! tail -c +9 "$I/tokens/\$\$" 2>/dev/null | "$I/libexec/sbx/sbx-cred-jwt" introspect --config "$T/sbx.yaml" >/dev/null 2>&1 ||
+			: >"$I/lived"
 		[ -s "$I/fault" ] || exec "$I/bin/sbx-run.real" "\$@"
 		exec "$FAULT" \$(cat "$I/fault") -- "$I/bin/sbx-run.real" "\$@"
 	EOF
@@ -249,11 +252,13 @@ show_seen() { # TITLE
 strike_each() {
 	local line
 	point "$1" "${2/after/before}" 1
+	points "$1" >"$T/all"
+	[ -s "$T/all" ]
 	while read -r -a line; do
 		point "$1" "$2" "${line[0]}" || {
 			echo "at ${line[*]}"
 			return 1
 		}
-	done < <(points "$1")
+	done <"$T/all"
 	show_seen "$1, $2"
 }

@@ -3,7 +3,7 @@
 
 cluster_setup_file() {
 	[ -n "${KUBECONFIG:-}" ] || {
-		echo 'KUBECONFIG must name a cluster: make test-cluster says more'
+		echo 'KUBECONFIG must name a cluster (SBX_CONTEXT its context, SBX_IMAGE and SBX_PULL the image, SBX_LOAD_IMAGE what brings it to the nodes)'
 		return 1
 	}
 	export SBX_CONTEXT=${SBX_CONTEXT:-$(kubectl config current-context)}

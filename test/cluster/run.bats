@@ -42,8 +42,11 @@ teardown() { cluster_teardown; }
 }
 
 @test "a step finds nothing of the cluster: environment, tokens, root" {
-	table step /opt/sbx/probe/probe environ end step /opt/sbx/probe/probe fds end
+	table step /opt/sbx/probe/probe environ end step /opt/sbx/probe/probe fds end \
+		step /opt/sbx/probe/probe cat /var/run/secrets/kubernetes.io/serviceaccount/token end
 	drive 0
+	assert_equal "$(said out 2)" 'fds 0 1 2'
+	assert_equal "$(said out 3)" ''
 	refute_contains "$(said out 1)" KUBERNETES
 	refute_contains "$(said out 1)" SBX_
 	assert_contains "$(said out 1)" HOME=/tmp/home

@@ -14,7 +14,7 @@ teardown() {
 
 # fail_each STAGE ERRNO NAMES: every point of the stage whose call is one of NAMES.
 fail_each() {
-	local line
+	local line tried=0
 	points "$1" >"$T/all"
 	while read -r -a line; do
 		case " $3 " in
@@ -25,7 +25,9 @@ fail_each() {
 			echo "at ${line[*]}"
 			return 1
 		}
+		tried=$((tried + 1))
 	done <"$T/all"
+	[ "$tried" -gt 0 ]
 	show_seen "$1, errno $2"
 }
 

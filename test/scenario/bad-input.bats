@@ -38,7 +38,8 @@ in_all_stages() { # CODE-IN-POLICY STATUS-IN-POLICY CODE-ELSEWHERE: what is in $
 	in_all_stages no_input 66 no_input
 	for stage in sbx-policy "${stages[@]}"; do
 		run bash -c "$stage <&-"
-		[ "$status" -ne 0 ] && [ "$status" -lt 128 ]
+		[ "$status" -ne 0 ]
+		[ "$status" -lt 128 ]
 	done
 }
 

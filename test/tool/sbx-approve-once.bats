@@ -52,9 +52,7 @@ edit() { # SQL
 
 # refused CODE NOTE: the call is refused with it.
 refused() {
-	RC=${RC:-77} ask note="$2"
-	assert_call "$1"
-	assert_json .approval null
+	RC=${RC:-77} ask note="$2" && assert_call "$1" && assert_json .approval null
 }
 
 events() {
@@ -70,7 +68,7 @@ the_armor() {
 
 @test "rows edited with sqlite3: each edit is refused, and without it the call runs" {
 	approved other
-	local other=$ID code sql
+	local other=$ID code sql rows=0
 	approved edit
 	keep
 	while IFS='|' read -r code sql; do
@@ -80,6 +78,7 @@ the_armor() {
 			return 1
 		}
 		put_back
+		rows=$((rows + 1))
 	done <<-EOF
 		approval_incomplete|DELETE FROM signature WHERE approval = '$ID'
 		signature_invalid|UPDATE signature SET armor = (SELECT armor FROM signature WHERE approval = '@OTHER@') WHERE approval = '$ID'
@@ -103,6 +102,7 @@ the_armor() {
 		approval_edited|UPDATE approval SET boot = '', booted = 0 WHERE id = '$ID'
 		approval_edited|UPDATE approval SET mac = (SELECT mac FROM approval WHERE id = '@OTHER@') WHERE id = '$ID'
 	EOF
+	[ "$rows" -eq 21 ]
 	RC=0 ask note=edit
 	assert_json .approval.id "$ID"
 	# An id that its own text does not have.

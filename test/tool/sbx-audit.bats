@@ -465,7 +465,8 @@ age() {
 	run_sbx 77 sbx-audit <"$T/object"
 	brief=$T/var/runs/$(member .call.id <<<"$output")
 	run_sbx 0 sbx-audit --mend
-	[ -d "$kept" ] && [ -d "$brief" ]
+	[ -d "$kept" ]
+	[ -d "$brief" ]
 	age 80 "$kept/ended" "$brief/ended.brief"
 	run_sbx 0 sbx-audit --mend
 	[ -d "$kept" ]

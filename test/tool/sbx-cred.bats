@@ -345,7 +345,8 @@ refute_canary() {
 	: >"$T/var/leases"
 	make_call "$(credentials ok)"
 	run --separate-stderr "$I/bin/sbx-cred" sbx-run <"$T/call.json"
-	[ "$status" -ge 64 ] && [ "$status" -le 78 ]
+	[ "$status" -ge 64 ]
+	[ "$status" -le 78 ]
 	[ ! -e "$TAP/calls" ]
 	refute_run
 	assert_equal "$(events)" ""
@@ -662,7 +663,8 @@ not_lockable() {
 @test "a principal's name cannot leave its directory" {
 	make_call '[]' allow '../../evil'
 	cred 0 sbx-run
-	[ ! -e "$T/evil" ] && [ ! -e "$T/var/evil" ]
+	[ ! -e "$T/evil" ]
+	[ ! -e "$T/var/evil" ]
 	assert_equal "$(ls "$T/var/slots" | grep -cx '[0-9a-f]\{64\}')" 1
 }
 
@@ -748,7 +750,8 @@ not_lockable() {
 	assert_contains "$output" 'named by   "TOKEN_FILE"'
 	assert_contains "$output" 'server     "https://k.example:6443"'
 	assert_contains "$output" '"permissions":["pods:read"]'
-	[ ! -e "$TAP/calls" ] && [ ! -e "$T/var/runs/$CALL/cred" ]
+	[ ! -e "$TAP/calls" ]
+	[ ! -e "$T/var/runs/$CALL/cred" ]
 	make_call
 	cred 0 --explain
 	assert_equal "$output" "no credential"

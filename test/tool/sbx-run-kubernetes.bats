@@ -113,11 +113,13 @@ run_label() {
 }
 
 @test "HTML from a proxy, answers that are cut off: not begun, and removed all the same" {
-	local mode
-	for mode in job-html job-truncated secret-html; do
+	local row mode code
+	for row in job-html:cluster_busy job-truncated:server_cut secret-html:cluster_busy; do
+		IFS=: read -r mode code <<<"$row"
 		started "$mode"
 		drive 69
-		[ -n "$(event failed .code)" ]
+		assert_equal "$mode $(event failed .code)" "$mode $code"
+		[ "$mode" != secret-html ] || asked '^DELETE .*/jobs/.* 200'
 		fake_api_stop
 		rm -rf "$K"
 	done
@@ -180,6 +182,7 @@ run_label() {
 @test "a watch that has expired begins anew" {
 	started watch-expired-once
 	drive 0
+	[ "$(grep -c 'watch=' "$K/requests")" -ge 2 ]
 }
 
 @test "frames that come byte by byte, among lines that are none of ours" {
@@ -338,7 +341,9 @@ run_label() {
 		wait_until 10 grep -q '/log' "$K/requests"
 		pkill -KILL -f "^$SBX_LIBEXEC/sbx-run-kubernetes.*--entry-fd 4"
 	) 3>&- &
-	drive 137 || true
+	drive 137 || : # run_sbx takes no signal for an expected end
+	assert_equal "$status" 137
+	run -1 grep -q '^DELETE .*/jobs/' "$K/requests"
 	request '{settings: .settings}'
 	run_sbx 0 bash -c "exec '$SBX_LIBEXEC/sbx-run-kubernetes' --mend $CALL <'$D/request'"
 	asked '^DELETE .*/jobs/.* 200'
