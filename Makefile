@@ -51,7 +51,7 @@ link_sbx-approve := sqlite3 jq yaml evp
 link_sbx-cred := jq yaml sha256
 link_sbx-run := jq yaml sha256
 link_sbx-audit := jq yaml sha256
-link_sbx-plan := sha256 seccomp
+link_sbx-plan := sha256
 link_sbx-mcp := jq sha256
 link_sbx-cred-jwt := jq yaml crypto
 link_sbx-run-kubernetes := jq yaml curl sha256
@@ -80,15 +80,16 @@ $(BUILD)/obj/bin/%.o: bin/%.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# The system call filter of the sandbox is compiled here, once, and not at each start.
-$(BUILD)/gen/isolate_filter: lib/gen/isolate_filter.c lib/isolate_rules.c lib/isolate_rules.h Makefile
+# The system call filters of the sandbox and of sbx-plan are compiled here, once, and not at each start.
+$(BUILD)/gen/filter: lib/gen/filter.c lib/isolate_rules.c lib/isolate_rules.h lib/plan_calls.c lib/plan_calls.h Makefile
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -iquote lib $(CFLAGS) -o $@ \
-		lib/gen/isolate_filter.c lib/isolate_rules.c $(lib_seccomp)
-$(BUILD)/gen/isolate_filter.inc: $(BUILD)/gen/isolate_filter
-	$< > $@
+		lib/gen/filter.c lib/isolate_rules.c lib/plan_calls.c $(lib_seccomp)
+$(BUILD)/gen/%_filter.inc: $(BUILD)/gen/filter
+	$< $* > $@
 $(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: $(BUILD)/gen/isolate_filter.inc
-$(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: SBX_CFLAGS += -iquote $(BUILD)/gen
+$(BUILD)/obj/bin/sbx-plan.o: $(BUILD)/gen/plan_filter.inc
+$(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o $(BUILD)/obj/bin/sbx-plan.o: SBX_CFLAGS += -iquote $(BUILD)/gen
 
 # The signal rules as sbx-plan reads them; their examples run here.
 $(signals): $(BUILD)/bin/sbx-policy policy/signals $(wildcard policy/signals/*.yaml)

@@ -3,13 +3,14 @@
  */
 #include <fcntl.h>
 #include <getopt.h>
-#include <seccomp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "io.h"
 #include "json_out.h"
@@ -136,6 +137,8 @@ static int confine(struct sbx_error *err)
 	return 0;
 }
 #else
+#include "plan_filter.inc" /* made by gen/filter.c of plan_calls.c */
+
 static int limit_resources(struct sbx_error *err)
 {
 	const struct rlimit cpu = {CPU_MAX_S, CPU_MAX_S}, data = {DATA_MAX, DATA_MAX}, files = {FILES_MAX, FILES_MAX};
@@ -146,54 +149,16 @@ static int limit_resources(struct sbx_error *err)
 	return 0;
 }
 
-/* Memory may come and go, but none of it may become code. */
-static int allow_calls(scmp_filter_ctx filter)
-{
-	static const int calls[] = {
-		SCMP_SYS(read),
-		SCMP_SYS(write),
-		SCMP_SYS(lseek),
-		SCMP_SYS(fstat),
-		SCMP_SYS(poll),
-		SCMP_SYS(ppoll),
-		SCMP_SYS(close),
-		SCMP_SYS(brk),
-		SCMP_SYS(munmap),
-		SCMP_SYS(mremap),
-		SCMP_SYS(madvise),
-		SCMP_SYS(futex),
-		SCMP_SYS(exit),
-		SCMP_SYS(exit_group),
-		SCMP_SYS(getrandom),
-		SCMP_SYS(rt_sigreturn),
-		SCMP_SYS(restart_syscall),
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
-		if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0) < 0)
-			return -1;
-	/* The C library's fstat: a descriptor and an empty path. Whoever names a path learns no more than what stat
-	 * says of it. */
-	if (seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1, SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)) <
-	    0)
-		return -1;
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-}
-
 /* From here on: no open, no exec, no socket, no new process. A call that is not on the list ends the process. */
 static int confine(struct sbx_error *err)
 {
-	scmp_filter_ctx filter;
-	int result;
+	const struct sock_fprog program = {.len = ARRAY_LEN(compiled), .filter = (struct sock_filter *)compiled};
 
 	if (limit_resources(err) < 0)
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return sbx_fail_errno(err, SBX_OS, "cannot_confine", "cannot give up new privileges");
-	filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	result = filter == NULL || allow_calls(filter) < 0 || seccomp_load(filter) < 0 ? -1 : 0;
-	seccomp_release(filter);
-	if (result == 0)
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0u, &program) == 0)
 		return 0;
 	sbx_fail(err, SBX_OS, "cannot_confine", "cannot restrict the system calls of this process");
 	return sbx_hint(err, "the kernel must have seccomp filters (CONFIG_SECCOMP_FILTER)");

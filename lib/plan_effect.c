@@ -1,9 +1,9 @@
 /* Digest of a plan's meaning. Everything is length-prefixed, so that no two plans have the same bytes. */
 #include "plan_effect.h"
 
-#include <string.h>
+#include "limit.h"
 
-static const char domain[] = "sbx-plan-effect/1";
+static const char domain[] = "sbx-plan-effect/2";
 static const char *const part_names[PLAN_EFFECT_PARTS] = {
 	"output_changes", "configuration",	"variables",
 	"action_invocations", "deferred_changes", "deferred_action_invocations",
@@ -38,10 +38,32 @@ static void add_block(struct digest *d, const void *bytes, size_t len)
 	digest_add(d, bytes, len);
 }
 
-/* Nodes and text of a tree say all of it. */
+_Static_assert(LIMIT_PLAN_TREE < 1u << 29 && LIMIT_PLAN_TREE_NODES < 1u << 29, "a length leaves room for a kind");
+
+/* The length of a node's text, or how many nodes one with parts has, and its kind. */
+static uint32_t size_and_kind(const struct plan_tree *tree, uint32_t i)
+{
+	const struct plan_node *node = &tree->nodes[i];
+	int has_parts = node->kind == PLAN_OBJECT || node->kind == PLAN_ARRAY;
+
+	return (has_parts ? node->next - i : node->len) | node->kind << 29;
+}
+
+/* Names and texts stand in the order of the nodes: with the length of each they say the whole tree. */
 static void add_tree(struct digest *d, const struct plan_tree *tree)
 {
-	add_block(d, tree->nodes, tree->count * sizeof *tree->nodes);
+	uint64_t count = tree->count;
+	uint32_t piece[128];
+
+	digest_add(d, &count, sizeof count);
+	for (uint32_t i = 0; i < tree->count;) {
+		size_t used = 0;
+		for (; i < tree->count && used < ARRAY_LEN(piece); i++) {
+			piece[used++] = tree->nodes[i].key_len;
+			piece[used++] = size_and_kind(tree, i);
+		}
+		digest_add(d, piece, used * sizeof *piece);
+	}
 	add_block(d, buf_str(&tree->text), tree->text.len);
 }
 

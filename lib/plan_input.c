@@ -3,16 +3,28 @@
 
 #include <string.h>
 
-/* Two chains side by side: one waits for its own multiplications only. */
-static void add(struct plan_input *input, const char *bytes)
+/* Chains side by side: each waits for its own multiplications only. Whole pieces of BYTES; returns
+ * what is left of LEN. */
+static size_t add(struct plan_input *input, const char *bytes, size_t len)
 {
-	const uint64_t *seed = input->seed->word;
+	const uint64_t one = input->seed->word[0], two = input->seed->word[1];
+	uint64_t a = input->hash[0], b = input->hash[1], c = input->hash[2], d = input->hash[3];
 
-	for (size_t i = 0; i < ARRAY_LEN(input->hash); i++) {
-		uint64_t first = key_hash_load(bytes + 16 * i, 8),
-			 second = key_hash_load(bytes + 16 * i + 8, 8);
-		input->hash[i] = key_hash_fold(first ^ seed[0], second ^ input->hash[i] ^ seed[1]);
+	for (; len >= sizeof input->held; bytes += sizeof input->held, len -= sizeof input->held) {
+		a = key_hash_fold(key_hash_load(bytes, 8) ^ one,
+				  key_hash_load(bytes + 8, 8) ^ a ^ two);
+		b = key_hash_fold(key_hash_load(bytes + 16, 8) ^ one,
+				  key_hash_load(bytes + 24, 8) ^ b ^ two);
+		c = key_hash_fold(key_hash_load(bytes + 32, 8) ^ one,
+				  key_hash_load(bytes + 40, 8) ^ c ^ two);
+		d = key_hash_fold(key_hash_load(bytes + 48, 8) ^ one,
+				  key_hash_load(bytes + 56, 8) ^ d ^ two);
 	}
+	input->hash[0] = a;
+	input->hash[1] = b;
+	input->hash[2] = c;
+	input->hash[3] = d;
+	return len;
 }
 
 static void add_bytes(void *context, const void *data, size_t len)
@@ -26,14 +38,15 @@ static void add_bytes(void *context, const void *data, size_t len)
 	input->size += len;
 	if (held > 0 && len >= room) {
 		memcpy(input->held + held, bytes, room);
-		add(input, input->held);
+		add(input, input->held, sizeof input->held);
 		bytes += room;
 		len -= room;
 		held = 0;
 	}
-	for (; held == 0 && len >= sizeof input->held; len -= sizeof input->held) {
-		add(input, bytes);
-		bytes += sizeof input->held;
+	if (held == 0) {
+		size_t left = add(input, bytes, len);
+		bytes += len - left;
+		len = left;
 	}
 	memcpy(input->held + held, bytes, len);
 }

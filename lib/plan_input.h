@@ -11,8 +11,8 @@
 struct plan_input {
 	const struct key_seed *seed; /* borrowed: the same for both passes */
 	struct digest *digest;	     /* borrowed; NULL: not asked for */
-	uint64_t hash[2], size;
-	char held[32]; /* the last bytes, until there are as many */
+	uint64_t hash[4], size;
+	char held[64]; /* the last bytes, until there are as many */
 };
 
 /* Before the first token: every byte that LEX reads is added to INPUT (borrowed), which holds the
