@@ -73,8 +73,12 @@ static int match(const char *pattern, size_t pattern_len, const char *text, size
 int signal_glob(const char *pattern, size_t pattern_len, const char *text, size_t len,
 		enum signal_case how)
 {
-	if (pattern_len > 0 && !ends_in_star(pattern, pattern_len) &&
-	    (len == 0 || !same_byte(pattern[pattern_len - 1], text[len - 1], how)))
+	if (pattern_len == 0 || len == 0)
+		return match(pattern, pattern_len, text, len, how);
+	if (pattern[0] != '*' && pattern[0] != '\\' && !same_byte(pattern[0], text[0], how))
+		return 0;
+	if (!same_byte(pattern[pattern_len - 1], text[len - 1], how) &&
+	    !ends_in_star(pattern, pattern_len))
 		return 0;
 	return match(pattern, pattern_len, text, len, how);
 }

@@ -38,7 +38,7 @@ static int hold_values(const struct walk *test, const struct cursor *at)
 {
 	struct signal_matcher *m = test->m;
 	struct walk w = {.m = m, .steps = test->steps, .count = test->count, .end = hold_value};
-	const struct cursor old = {
+	struct cursor old = {
 		.tree = at->old_tree,
 		.node = at->old,
 		.side = SIDE_OLD,

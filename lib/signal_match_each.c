@@ -138,7 +138,7 @@ static enum truth hold_element(const struct walk *w, const struct cursor *at)
 static int hold_elements(struct walk *w, const struct cursor *object)
 {
 	struct signal_matcher *m = w->m;
-	const struct cursor old = {
+	struct cursor old = {
 		.tree = object->old_tree,
 		.node = object->old,
 		.side = SIDE_OLD,
@@ -265,9 +265,11 @@ enum truth each_ask(struct signal_matcher *m, const struct signal_rule *rule,
 		.rule = rule,
 	};
 
+	struct cursor at = *object;
+
 	if (hold_elements(&w, object) < 0)
 		return TRUTH_UNKNOWN;
 	w.end = ask_element;
 	w.spot = spot;
-	return walk_from(&w, object);
+	return walk_from(&w, &at);
 }

@@ -151,7 +151,8 @@ int rule_is_settled(struct signal_matcher *m, const struct signal_rule *rule,
 
 /* In signal_match_walk.c. */
 
-enum truth walk_from(const struct walk *w, const struct cursor *at);
+/* AT is moved. */
+enum truth walk_from(const struct walk *w, struct cursor *at);
 /* Note that AT is the place of an answer, unless a place was noted for one as strong. */
 void spot_note(const struct walk *w, const struct cursor *at, enum truth answer);
 

@@ -83,8 +83,10 @@ const struct plan_node *match_member(struct signal_matcher *m, const struct plan
 static void step_to_name(const struct walk *w, struct cursor *at, const char *name, size_t len)
 {
 	at->node = match_member(w->m, at->tree, at->node, name, len);
-	at->unknown = match_member(w->m, w->m->subject->unknown, at->unknown, name, len);
-	at->old = match_member(w->m, at->old_tree, at->old, name, len);
+	if (at->unknown != NULL)
+		at->unknown = match_member(w->m, w->m->subject->unknown, at->unknown, name, len);
+	if (at->old != NULL)
+		at->old = match_member(w->m, at->old_tree, at->old, name, len);
 	enter(w, at, &(const struct plan_place){.name = name, .len = len});
 }
 
@@ -322,9 +324,7 @@ static enum truth go(const struct walk *w, uint32_t i, struct cursor *at)
 	}
 }
 
-enum truth walk_from(const struct walk *w, const struct cursor *from)
+enum truth walk_from(const struct walk *w, struct cursor *at)
 {
-	struct cursor at = *from;
-
-	return go(w, 0, &at);
+	return go(w, 0, at);
 }
