@@ -8,7 +8,7 @@
 #include "io.h"
 
 /* A run of so many keys is looked through faster than a slot of a table is found. */
-static const size_t short_run = 16;
+static const size_t short_run = 64;
 static const size_t first_hashes = 64;
 
 void json_keys_init(struct json_keys *keys)
@@ -22,18 +22,28 @@ void json_keys_init(struct json_keys *keys)
 void json_keys_clear(struct json_keys *keys)
 {
 	free(keys->hashes);
+	free(keys->tags);
 	hash_set_clear(&keys->table);
 	*keys = (struct json_keys){.hashes = NULL};
 }
 
+/* So many are looked at in one go, and may be read behind the last one. */
+typedef uint32_t several __attribute__((vector_size(16)));
+enum { SEVERAL = sizeof(several) / sizeof(uint32_t) };
+
 int json_keys_grow(struct json_keys *keys, struct sbx_error *err)
 {
 	size_t cap = keys->cap > 0 ? keys->cap * 2 : first_hashes;
-	uint64_t *grown = realloc(keys->hashes, cap * sizeof *grown);
+	uint64_t *hashes = realloc(keys->hashes, cap * sizeof *hashes);
 
-	if (grown == NULL)
+	if (hashes != NULL)
+		keys->hashes = hashes;
+	uint32_t *tags = realloc(keys->tags, (cap + SEVERAL) * sizeof *tags);
+	if (tags != NULL)
+		keys->tags = tags;
+	if (hashes == NULL || tags == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	keys->hashes = grown;
+	memset(tags + cap, 0, SEVERAL * sizeof *tags);
 	keys->cap = cap;
 	return 0;
 }
@@ -45,6 +55,20 @@ static int is_in_run(const struct json_keys *keys, const struct json_run *run, u
 	for (size_t i = run->first; i < keys->count; i++)
 		found |= keys->hashes[i] == hash;
 	return found;
+}
+
+/* The same by the tags: seldom 1 when it is not so. */
+static int may_be_in_run(const struct json_keys *keys, const struct json_run *run, uint64_t hash)
+{
+	several found = {0}, some;
+	uint64_t halves[2];
+
+	for (size_t i = run->first; i < keys->count; i += SEVERAL) {
+		memcpy(&some, keys->tags + i, sizeof some);
+		found |= (several)(some == (uint32_t)hash);
+	}
+	memcpy(halves, &found, sizeof halves);
+	return (halves[0] | halves[1]) != 0;
 }
 
 /* The hashes that came since the last time go into the table. */
@@ -63,11 +87,12 @@ int json_keys_look(struct json_keys *keys, struct json_run *run, uint64_t hash,
 
 	if (!is_short && tabulate(keys, run, err) < 0)
 		return -1;
-	if (is_short ? is_in_run(keys, run, hash) : hash_set_has(&keys->table, hash))
+	if (is_short ? may_be_in_run(keys, run, hash) && is_in_run(keys, run, hash)
+		     : hash_set_has(&keys->table, hash))
 		return 0;
 	if (keys->count == keys->cap && json_keys_grow(keys, err) < 0)
 		return -1;
-	keys->hashes[keys->count++] = hash;
+	json_keys_put(keys, hash);
 	return 1;
 }
 

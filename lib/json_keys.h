@@ -12,6 +12,7 @@ struct json_keys {
 	uint64_t seed[2]; /* random; the second is odd */
 	uint64_t salt;	  /* of the object that was opened last */
 	uint64_t *hashes; /* owned; of every open object, a run for each, the innermost last */
+	uint32_t *tags;	  /* owned; the lower half of each */
 	size_t count, cap;
 	struct hash_set table; /* hashes of long runs */
 };
@@ -33,8 +34,8 @@ struct json_run {
 void json_keys_init(struct json_keys *keys); /* with a random seed */
 void json_keys_clear(struct json_keys *keys);
 
-/* An object is opened, and is the innermost one until it is closed. (Field by field: a whole struct is
- * built elsewhere first, and copied before its parts have arrived.) */
+/* An object is opened, and is the innermost one until it is closed. (Field by field: a whole struct
+ * is built elsewhere first, and copied before its parts have arrived.) */
 static inline void json_keys_open(struct json_keys *keys, struct json_run *run)
 {
 	keys->salt += 0x9e3779b97f4a7c15u;
@@ -58,6 +59,12 @@ int json_keys_look(struct json_keys *keys, struct json_run *run, uint64_t hash,
 		   struct sbx_error *err);
 int json_keys_grow(struct json_keys *keys, struct sbx_error *err);
 
+static inline void json_keys_put(struct json_keys *keys, uint64_t hash)
+{
+	keys->hashes[keys->count] = hash;
+	keys->tags[keys->count++] = (uint32_t)hash;
+}
+
 static inline int json_keys_add_hash(struct json_keys *keys, struct json_run *run, uint64_t hash,
 				     struct json_key_order order, struct sbx_error *err)
 {
@@ -68,7 +75,7 @@ static inline int json_keys_add_hash(struct json_keys *keys, struct json_run *ru
 	run->most.low = order.low;
 	if (keys->count == keys->cap && json_keys_grow(keys, err) < 0)
 		return -1;
-	keys->hashes[keys->count++] = hash;
+	json_keys_put(keys, hash);
 	return 1;
 }
 
@@ -93,8 +100,10 @@ static inline uint64_t json_keys_hash(const struct json_keys *keys, const struct
  * (71). Of a key of less than 16 bytes json_keys_add_near reads 16. */
 int json_keys_add(struct json_keys *keys, struct json_run *run, const char *text, size_t len,
 		  struct sbx_error *err);
-static inline int json_keys_add_near(struct json_keys *keys, struct json_run *run, const char *text,
-				     size_t len, struct sbx_error *err)
+__attribute__((always_inline)) static inline int json_keys_add_near(struct json_keys *keys,
+								    struct json_run *run,
+								    const char *text, size_t len,
+								    struct sbx_error *err)
 {
 	const struct key_words first = key_hash_words(text, len < 16 ? len : 16);
 	const struct json_key_order order = {.high = __builtin_bswap64(first.first),

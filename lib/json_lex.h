@@ -61,6 +61,11 @@ int json_lex_next(struct json_lex *lex, enum json_token *token, const char **tex
 int json_lex_skip_value(struct json_lex *lex, struct sbx_error *err);
 int json_lex_skip_to(struct json_lex *lex, unsigned depth, struct sbx_error *err);
 
+/* The same of a value right behind JSON_KEY; *KINDS gets JSON_KIND of each kind of token in it (of
+ * brackets and keys maybe). */
+#define JSON_KIND(token) (1u << (token))
+int json_lex_skip_kinds(struct json_lex *lex, unsigned *kinds, struct sbx_error *err);
+
 /* How many bytes were read. And pass over, without reading it, what was read before and ended at
  * OFFSET with DEPTH brackets open: the value that json_lex_skip_value would pass over, or what
  * json_lex_skip_to would. Only for bytes that are known to be the same. */

@@ -151,6 +151,7 @@ int json_lex_fill(struct json_lex *lex, struct sbx_error *err)
 	if (n < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read the JSON text");
 	lex->p = lex->counted.at = lex->block;
+	lex->looked = NULL;
 	lex->end = lex->block + n;
 	lex->taken += (uint64_t)n;
 	if (lex->taken > lex->limits.bytes)

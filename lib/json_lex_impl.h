@@ -49,6 +49,9 @@ struct json_place {
 
 struct json_lex {
 	const unsigned char *p, *end; /* what is left of the block at hand */
+	const unsigned char
+		*looked; /* the specials of JSON_LOOK bytes from here on; NULL: of none */
+	uint64_t specials;
 	enum json_expect expect;
 	enum json_state state;
 	const char *text; /* of the last token: in the block at hand, or in BUFFER */
@@ -100,49 +103,56 @@ extern const char json_lex_escapes[256];
 #define JSON_AHEAD 32
 
 #define JSON_STEP 16
+#define JSON_LOOK 64
+#define JSON_EACH(n) (UINT64_MAX / 255 * (n)) /* in each byte of eight */
 
-/* How many of the JSON_STEP bytes at P are before the first one that is a quote, a backslash, a
- * control character or above ASCII. All of them at once, because most strings end within them and a
- * branch that depends on their length costs more. */
+/* A bit for each of the JSON_STEP bytes at P that is a quote, a backslash, a control character or
+ * above ASCII. All of them at once, because most strings end within them and a branch that depends
+ * on their length costs more. */
+static inline unsigned json_lex_specials_portable(const unsigned char *p)
+{
+	unsigned found = 0;
+
+	for (unsigned half = 0; half < 2; half++) {
+		uint64_t bytes;
+		memcpy(&bytes, p + 8 * half, sizeof bytes);
+		bytes = le64toh(bytes);
+		/* Below, the top bit of each byte is set where nothing of it is special. */
+		uint64_t low = bytes & JSON_EACH(0x7f),
+			 quote = (low ^ JSON_EACH('"')) + JSON_EACH(0x7f),
+			 backslash = (low ^ JSON_EACH('\\')) + JSON_EACH(0x7f),
+			 printable = low + JSON_EACH(0x80 - ' ');
+		uint64_t plain = quote & backslash & printable & ~bytes & JSON_EACH(0x80);
+		/* The product moves these bits beside each other. */
+		found |= (unsigned)((((plain ^ JSON_EACH(0x80)) >> 7) * 0x0102040810204080u) >> 56)
+			 << 8 * half;
+	}
+	return found;
+}
+
 #ifdef __SSE2__
-static inline unsigned json_lex_plain(const unsigned char *p)
+static inline unsigned json_lex_specials(const unsigned char *p)
 {
 	const __m128i bytes = _mm_loadu_si128((const void *)p);
 	/* As signed numbers those above ASCII are below a space too. */
 	const __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(' ')),
 		      quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')),
 		      backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-	unsigned found =
-		(unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, backslash)));
 
-	return (unsigned)__builtin_ctz(found | 1u << JSON_STEP);
+	return (unsigned)_mm_movemask_epi8(_mm_or_si128(low, _mm_or_si128(quote, backslash)));
 }
 #else
-#define JSON_EACH(n) (UINT64_MAX / 255 * (n)) /* in each byte */
-
-/* The top bit of the first of eight bytes that is special, and maybe of bytes behind it: a
- * subtraction sets it in the first byte that is below what is subtracted. */
-static inline uint64_t json_lex_special(const unsigned char *p)
+static inline unsigned json_lex_specials(const unsigned char *p)
 {
-	uint64_t bytes;
-
-	memcpy(&bytes, p, sizeof bytes);
-	bytes = le64toh(bytes);
-	uint64_t quote = bytes ^ JSON_EACH('"'), backslash = bytes ^ JSON_EACH('\\');
-	return ((quote - JSON_EACH(1)) | (backslash - JSON_EACH(1)) | (bytes - JSON_EACH(' ')) |
-		bytes) &
-	       JSON_EACH(0x80);
-}
-
-static inline unsigned json_lex_plain(const unsigned char *p)
-{
-	uint64_t first = json_lex_special(p), second = json_lex_special(p + 8);
-	uint64_t found = first != 0 ? first : second;
-	unsigned before = first != 0 ? 0 : 8;
-
-	return found == 0 ? JSON_STEP : before + (unsigned)__builtin_ctzll(found) / 8;
+	return json_lex_specials_portable(p);
 }
 #endif
+
+/* How many of the JSON_STEP bytes at P are before the first special one. */
+static inline unsigned json_lex_plain(const unsigned char *p)
+{
+	return (unsigned)__builtin_ctz(json_lex_specials(p) | 1u << JSON_STEP);
+}
 
 /* The quote behind the plain text that begins at P; NULL: another byte ends it, or the block. */
 static inline const unsigned char *json_lex_quote(const unsigned char *p, const unsigned char *end)

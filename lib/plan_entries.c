@@ -13,18 +13,14 @@ struct entry {
 	int loud;    /* it is not quiet */
 };
 
-/* A mask; right behind the key. WHAT_COUNTS is the token that makes the entry loud, beside what is no truth value. */
-static int read_mask(struct plan_scan *s, struct entry *entry, enum json_token what_counts, struct sbx_error *err)
+/* A mask; right behind the key. KINDS of tokens make the entry loud, beside what is no truth value. */
+static int read_mask(struct plan_scan *s, struct entry *entry, unsigned kinds, struct sbx_error *err)
 {
-	unsigned depth = json_lex_depth(s->lex);
+	unsigned found;
 
-	do {
-		if (plan_next(s, err) < 0)
-			return -1;
-		entry->loud |= s->token == what_counts || s->token == JSON_STRING || s->token == JSON_NUMBER;
-		if (entry->loud)
-			return json_lex_skip_to(s->lex, depth, err);
-	} while (json_lex_depth(s->lex) > depth);
+	if (json_lex_skip_kinds(s->lex, &found, err) < 0)
+		return -1;
+	entry->loud |= (found & (kinds | JSON_KIND(JSON_STRING) | JSON_KIND(JSON_NUMBER))) != 0;
 	return 0;
 }
 
@@ -56,10 +52,10 @@ static int read_inner_member(struct plan_scan *s, struct entry *entry, unsigned 
 		return read_actions(s, entry, err);
 	}
 	if (plan_is(s, "before_sensitive") || plan_is(s, "after_sensitive"))
-		return read_mask(s, entry, JSON_TRUE, err);
+		return read_mask(s, entry, JSON_KIND(JSON_TRUE), err);
 	/* What is known later only is no matter where nothing is done. */
 	if (plan_is(s, "after_unknown"))
-		return read_mask(s, entry, JSON_END, err);
+		return read_mask(s, entry, 0, err);
 	entry->loud |= plan_is(s, "replace_paths") || plan_is(s, "importing");
 	return plan_skip(s, err);
 }

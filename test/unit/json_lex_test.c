@@ -606,6 +606,55 @@ static void test_jump_out(void)
 	}
 }
 
+/* The kinds of scalars, whichever reader takes them; brackets and keys are not told. */
+static void test_skip_kinds(void)
+{
+	static const struct {
+		const char *value;
+		unsigned kinds;
+	} cases[] = {
+		{"{}", 0},
+		{"[{\"a\":[],\"b\":{}}]", 0},
+		{"true", JSON_KIND(JSON_TRUE)},
+		{"\"x\"", JSON_KIND(JSON_STRING)},
+		{"{\"a\":{\"b\":[false, null]}}", JSON_KIND(JSON_FALSE) | JSON_KIND(JSON_NULL)},
+		{"[7,{\"k\":\"\\u0041\"}]", JSON_KIND(JSON_NUMBER) | JSON_KIND(JSON_STRING)},
+		{"[ -7.5 , [ true ] ]", JSON_KIND(JSON_NUMBER) | JSON_KIND(JSON_TRUE)},
+	};
+	const unsigned scalars = JSON_KIND(JSON_STRING) | JSON_KIND(JSON_NUMBER) |
+				 JSON_KIND(JSON_TRUE) | JSON_KIND(JSON_FALSE) |
+				 JSON_KIND(JSON_NULL);
+
+	/* Alone, where all is the slow reader's, and with much behind it. */
+	for (size_t i = 0; i < 2 * ARRAY_LEN(cases); i++) {
+		auto_buf text = BUF_INIT(4096);
+		enum json_token token;
+		const char *word;
+		size_t len;
+		unsigned kinds = scalars;
+		buf_addf(&text, &err, "{\"mask\":%s,\"next\":\"%*s\"}", cases[i / 2].value,
+			 i % 2 ? 1000 : 0, "");
+		auto_json_lex *lex = json_lex_memory(text.data, text.len, &wide, &err);
+		json_lex_next(lex, &token, &word, &len, &err);
+		json_lex_next(lex, &token, &word, &len, &err);
+		CHECK(json_lex_skip_kinds(lex, &kinds, &err) == 0 &&
+		      (kinds & scalars) == cases[i / 2].kinds);
+		CHECK(json_lex_next(lex, &token, &word, &len, &err) == 0 && token == JSON_KEY &&
+		      strcmp(word, "next") == 0);
+	}
+	auto_json_lex *cut = json_lex_memory("{\"a\":[tru]}", 11, &wide, &err);
+	enum json_token token;
+	const char *word;
+	size_t len;
+	unsigned kinds;
+	json_lex_next(cut, &token, &word, &len, &err);
+	json_lex_next(cut, &token, &word, &len, &err);
+	CHECK(json_lex_skip_kinds(cut, &kinds, &err) < 0);
+	CHECK_STR(code(), "json_syntax");
+	CHECK(json_lex_skip_kinds(cut, &kinds, &err) < 0);
+	CHECK_STR(code(), "json_syntax");
+}
+
 static void test_skip_to(void)
 {
 	static const char document[] = "[[1,{\"a\":[2,3]},[]],4]";
@@ -711,6 +760,7 @@ int main(void)
 	test_tee();
 	test_jump();
 	test_jump_out();
+	test_skip_kinds();
 	test_skip_to();
 	test_trusted_keys();
 	test_key_hash();
