@@ -335,13 +335,13 @@ uint64_t plan_config_hash(const struct key_seed *seed, const char *address, size
 {
 	buf_reset(scratch);
 	for (size_t i = 0; i < len;) {
-		if (address[i] == '[') {
-			i += index_length(address + i, len - i);
-			continue;
-		}
-		if (buf_add(scratch, address + i, 1, err) < 0)
+		const char *index = memchr(address + i, '[', len - i);
+		size_t plain = index == NULL ? len - i : (size_t)(index - address) - i;
+		if (buf_add(scratch, address + i, plain, err) < 0)
 			return 0;
-		i++;
+		i += plain;
+		if (i < len)
+			i += index_length(address + i, len - i);
 	}
 	return key_hash(seed, PLAN_HASH_CONFIG, buf_str(scratch), scratch->len);
 }

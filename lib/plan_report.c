@@ -79,17 +79,20 @@ static int is_hidden(uint32_t c)
 static int put_string(struct buf *out, const char *text, size_t len, struct sbx_error *err)
 {
 	auto_buf quoted = BUF_INIT(FINDING_BYTES);
+	size_t put = 0; /* so much of it */
 	uint32_t c = 0;
 
 	if (json_out_string(&quoted, text, len, err) < 0)
 		return -1;
 	for (size_t i = 0, n; i < quoted.len; i += n) {
-		n = json_out_utf8(quoted.data + i, quoted.len - i, &c);
-		if (is_hidden(c) ? buf_addf(out, err, "\\u%04x", (unsigned)c) < 0
-				 : buf_add(out, quoted.data + i, n, err) < 0)
+		n = (unsigned char)quoted.data[i] < 0x80 ? 1 : json_out_utf8(quoted.data + i, quoted.len - i, &c);
+		if (n == 1 || !is_hidden(c))
+			continue;
+		if (buf_add(out, quoted.data + put, i - put, err) < 0 || buf_addf(out, err, "\\u%04x", (unsigned)c) < 0)
 			return -1;
+		put = i + n;
 	}
-	return 0;
+	return buf_add(out, quoted.data + put, quoted.len - put, err);
 }
 
 static int put_actions(struct buf *out, const struct plan_actions *actions, struct sbx_error *err)

@@ -162,6 +162,12 @@ static int add_masked(struct plan_secrets *s, const struct plan_tree *value, con
 int plan_secrets_add_masked(struct plan_secrets *s, const struct plan_tree *value, const struct plan_tree *mask,
 			    struct sbx_error *err)
 {
+	uint32_t i = 0;
+
+	while (i < mask->count && mask->nodes[i].kind != PLAN_TRUE)
+		i++;
+	if (i == mask->count)
+		return 0;
 	return add_masked(s, value, plan_tree_root(value), mask, plan_tree_root(mask), err);
 }
 

@@ -60,12 +60,11 @@ static int add_object(struct objects *objects, const struct plan_scan *s, uint64
 	return 0;
 }
 
-/* One resource of a state or of planned values; its { was read. What is no data source counts as managed. */
-static int read_object(struct first_pass *pass, struct objects *objects, struct sbx_error *err)
+/* The address and the mode of a resource, wherever they stand; what follows both is passed over at once. */
+static int read_names(struct plan_scan *s, uint64_t *address, int *data, struct sbx_error *err)
 {
-	struct plan_scan *s = pass->s;
-	uint64_t address = 0;
-	int key, data = 0;
+	unsigned depth = json_lex_depth(s->lex) - 1;
+	int key, has_mode = 0;
 
 	while ((key = plan_key(s, err)) == 1) {
 		int is_address = plan_is(s, "address"), is_mode = plan_is(s, "mode");
@@ -77,15 +76,29 @@ static int read_object(struct first_pass *pass, struct objects *objects, struct 
 		if (plan_expect(s, JSON_STRING, "an address or mode that is no string", err) < 0)
 			return -1;
 		if (is_address)
-			address = plan_hash(s, PLAN_HASH_ADDRESS);
+			*address = plan_hash(s, PLAN_HASH_ADDRESS);
 		else
-			data = plan_is(s, "data");
+			*data = plan_is(s, "data");
+		has_mode |= is_mode;
+		if (has_mode && *address != 0)
+			return json_lex_skip_to(s->lex, depth, err);
 	}
-	if (key < 0 || data)
-		return key;
+	return key;
+}
+
+/* One resource of a state or of planned values; its { was read. What is no data source counts as managed. */
+static int read_object(struct first_pass *pass, struct objects *objects, struct sbx_error *err)
+{
+	uint64_t address = 0;
+	int data = 0;
+
+	if (read_names(pass->s, &address, &data, err) < 0)
+		return -1;
+	if (data)
+		return 0;
 	if (address == 0)
-		return plan_refuse(s, "plan_malformed", "an object without an address", err);
-	return add_object(objects, s, address, err);
+		return plan_refuse(pass->s, "plan_malformed", "an object without an address", err);
+	return add_object(objects, pass->s, address, err);
 }
 
 /* A module of a state or of planned values; its { was read. Recursion is bounded by the depth of the text. */
