@@ -5,8 +5,6 @@
 
 #include "limit.h"
 
-static const size_t text_max = 1 << 20; /* an address or a reason: a for_each key is the longest part of one */
-
 static const char *const action_names[PLAN_ACTIONS] = {"no-op", "create", "read", "update", "delete", "forget"};
 
 const char *plan_action_name(enum plan_action action)
@@ -37,7 +35,7 @@ void plan_change_init(struct plan_change *change)
 	*change = (struct plan_change){.actions = {.count = 0}};
 	parts_of(change, texts, trees);
 	for (size_t i = 0; i < TEXTS; i++)
-		*texts[i] = (struct buf)BUF_INIT(text_max);
+		*texts[i] = (struct buf)BUF_INIT(LIMIT_PLAN_ADDRESS);
 	for (size_t i = 0; i < TREES; i++)
 		plan_tree_init(trees[i]);
 }
@@ -158,6 +156,7 @@ int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, stru
 	return read_inner_object(s, change, err);
 }
 
+/* In the order of parts_of. */
 static const char *const text_names[TEXTS] = {"address", "module_address", "name", "previous_address", "deposed",
 					      "mode",	 "type",	   "provider_name", "action_reason"};
 

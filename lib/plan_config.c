@@ -5,8 +5,6 @@
 
 #include "limit.h"
 
-enum { ADDRESS_MAX = 1 << 20 }; /* bytes of an address with its modules: a for_each key is the longest part of one */
-
 struct config_pass {
 	struct plan_scan *s;
 	struct plan_survey *survey;
@@ -299,7 +297,7 @@ static int read_module(struct config_pass *pass, struct sbx_error *err)
 
 int plan_config_read(struct plan_scan *s, struct plan_survey *survey, struct sbx_error *err)
 {
-	struct config_pass pass = {.s = s, .survey = survey, .module = BUF_INIT(ADDRESS_MAX)};
+	struct config_pass pass = {.s = s, .survey = survey, .module = BUF_INIT(LIMIT_PLAN_ADDRESS)};
 	int key, result = 0;
 
 	if (plan_expect(s, JSON_OBJECT_OPEN, "a configuration that is no object", err) < 0)

@@ -2,10 +2,11 @@
  * or judges it. */
 #include "plan_entries.h"
 
+#include "limit.h"
 #include "plan_change.h"
 
-/* What is in an entry of such a size is within every limit of the second pass. */
-static const uint64_t quiet_max = 1 << 20;
+/* An entry that is no longer than one of its texts may be is within every limit of the second pass. */
+static const uint64_t quiet_max = LIMIT_PLAN_ADDRESS;
 
 struct entry {
 	int names;   /* it has an address */

@@ -5,14 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "limit.h"
 #include "plan_config.h"
 #include "plan_mask.h"
 
-static const size_t address_max = 1 << 20;
-
 void plan_judge_init(struct plan_judge *judge)
 {
-	judge->scratch = (struct buf)BUF_INIT(address_max);
+	judge->scratch = (struct buf)BUF_INIT(LIMIT_PLAN_ADDRESS);
 	plan_change_init(&judge->change);
 	plan_finding_init(&judge->finding);
 }
@@ -313,7 +312,7 @@ int plan_judge_output(struct plan_judge *judge, const char *name, size_t len, st
 	uint64_t hash = key_hash(judge->seed, PLAN_HASH_OUTPUT, name, len);
 	int masked = plan_mask_any(&change->before_mask) || plan_mask_any(&change->after_mask);
 	const char *code = NULL;
-	auto_buf address = BUF_INIT(address_max);
+	auto_buf address = BUF_INIT(LIMIT_PLAN_ADDRESS);
 
 	if (keep_secrets(judge, err) < 0)
 		return -1;

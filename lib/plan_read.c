@@ -2,8 +2,6 @@
  * and actions. */
 #include "plan_read.h"
 
-#include <string.h>
-
 #include "io.h"
 #include "limit.h"
 #include "plan_drift.h"
@@ -15,7 +13,6 @@
 /* One value: a generated document or an encoded archive may be large, and nothing longer than this is looked at in one
  * piece. */
 static const uint64_t string_max = (uint64_t)64 << 20;
-static const size_t address_max = 1 << 20;
 
 struct second_pass {
 	struct plan_scan s;
@@ -97,7 +94,7 @@ static int find_text(struct plan_scan *s, const char *name, struct buf *out, str
 
 static int read_action(struct second_pass *pass, struct sbx_error *err)
 {
-	auto_buf address = BUF_INIT(address_max);
+	auto_buf address = BUF_INIT(LIMIT_PLAN_ADDRESS);
 
 	if (find_text(&pass->s, "address", &address, err) < 0)
 		return -1;
@@ -114,7 +111,7 @@ static int read_deferred_action(struct second_pass *pass, struct sbx_error *err)
 /* One check; its { was read. "fail" and "error" do not stop an apply. In an errored plan they are the error itself. */
 static int read_check(struct second_pass *pass, struct sbx_error *err)
 {
-	auto_buf address = BUF_INIT(address_max);
+	auto_buf address = BUF_INIT(LIMIT_PLAN_ADDRESS);
 	struct plan_scan *s = &pass->s;
 	int key, failed = 0, result;
 
@@ -142,7 +139,7 @@ static int read_check(struct second_pass *pass, struct sbx_error *err)
 /* Right behind the key. */
 static int read_outputs(struct second_pass *pass, struct sbx_error *err)
 {
-	auto_buf name = BUF_INIT(address_max);
+	auto_buf name = BUF_INIT(LIMIT_PLAN_ADDRESS);
 	struct plan_scan *s = &pass->s;
 	int key;
 

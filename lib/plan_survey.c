@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "limit.h"
 #include "plan_config.h"
 #include "plan_entries.h"
 

@@ -1,6 +1,4 @@
 /* The report for people. */
-#include <string.h>
-
 #include "plan_report.h"
 #include "plan_say.h"
 

@@ -1,6 +1,4 @@
 /* The conditions of signal rules. */
-#include <string.h>
-
 #include "signal_compile_impl.h"
 
 enum { BRANCHES_MAX = 256 /* of one condition: more is a mistake */ };

@@ -1,7 +1,4 @@
 /* Rules about elements: which of the new ones the old value had already. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "key_hash.h"
 #include "signal_match_impl.h"
 

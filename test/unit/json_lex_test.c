@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "buf.h"
 #include "io.h"
-#include "json_keys.h"
+#include "json_lex_impl.h"
 #include "key_hash.h"
 #include "unit.h"
 
@@ -263,6 +262,28 @@ static void test_many_keys(void)
 			  strcmp(code(), "json_duplicate_key") != 0;
 	}
 	CHECK(missed == 0);
+}
+
+/* Which bytes are special, by both ways of finding them, wherever they stand. */
+static void test_specials(void)
+{
+	unsigned wrong = 0;
+
+	for (unsigned i = 0; i < 20000; i++) {
+		unsigned char bytes[JSON_STEP];
+		unsigned expected = 0;
+		for (unsigned k = 0; k < JSON_STEP; k++) {
+			unsigned c = i < 256 ? (k == i % JSON_STEP ? i : 'x')
+					     : by_chance(by_chance(2) == 0 ? 256 : 128);
+			bytes[k] = (unsigned char)c;
+			expected |= (unsigned)(c == '"' || c == '\\' || c < 0x20 || c >= 0x80) << k;
+		}
+		wrong += json_lex_specials(bytes) != expected;
+		wrong += json_lex_specials_portable(bytes) != expected;
+		unsigned plain = json_lex_plain(bytes);
+		wrong += plain != (expected == 0 ? JSON_STEP : (unsigned)__builtin_ctz(expected));
+	}
+	CHECK(wrong == 0);
 }
 
 /* A key for NUMBER: in the order of numbers, or with an end alone that tells it from the others, or
@@ -754,6 +775,7 @@ int main(void)
 	test_stays_failed();
 	test_skip();
 	test_many_keys();
+	test_specials();
 	test_keys();
 	test_hash_set();
 	test_splits();

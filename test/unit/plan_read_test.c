@@ -224,15 +224,79 @@ static void test_oddities(void)
 		CHECK_STR(findings_of(cases[i][0]), cases[i][1]);
 }
 
+/* What stays as it is and hides nothing is read once; everything that is not exactly so gets its verdict or its refusal,
+ * wherever it stands among entries that are. */
+static void test_quiet(void)
+{
+#define QUIET(address)                                                                                                 \
+	ENTRY(address, "",                                                                                             \
+	      "\"actions\":[\"no-op\"],\"before\":{\"a\":[1]},\"after\":{\"a\":[1]},\"after_unknown\":{},"            \
+	      "\"before_sensitive\":{\"a\":[false]},\"after_sensitive\":{\"a\":[]}")
+	static const struct {
+		const char *more, *inner, *expected;
+	} cases[] = {
+		{"", "\"actions\":[\"no-op\"]", ""},
+		{"", "\"actions\":[\"no-op\"],\"after_unknown\":{\"a\":true}", ""},
+		{"", "\"actions\":[\"no-op\"],\"importing\":null", ""},
+		{"", "\"actions\":[\"no-op\",\"no-op\"]", ""},
+		{",\"previous_address\":\"\"", "\"actions\":[\"no-op\"]", ""},
+		{",\"previous_address\":\"t.old\"", "\"actions\":[\"no-op\"]", "review move t.b"},
+		{"", "\"actions\":[\"no-op\"],\"importing\":{\"id\":\"x\"}", "review import t.b"},
+		{"", "\"actions\":[\"no-op\",\"delete\"]", "destructive delete t.b"},
+		{"", "\"actions\":[\"delete\"]", "destructive delete t.b"},
+		{"", "\"after\":{\"a\":1},\"before_sensitive\":{\"a\":true},\"actions\":[\"no-op\"]",
+		 "review sensitivity_dropped t.b"},
+		{"", "\"actions\":[\"no-op\"],\"before_sensitive\":{\"a\":[\"x\"]}", "!plan_kind"},
+		{"", "\"actions\":[\"no-op\"],\"after_sensitive\":7", "!plan_kind"},
+		{"", "\"actions\":[\"no-op\"],\"after_unknown\":\"true\"", "!plan_kind"},
+		{"", "\"actions\":[\"no-op\"],\"replace_paths\":[1]", "!plan_kind"},
+		{"", "\"actions\":\"no-op\"", "!plan_kind"},
+		{"", "\"actions\":{}", "!plan_kind"},
+		{"", "\"actions\":[]", "!plan_action"},
+		{"", "\"actions\":[[\"no-op\"]]", "!plan_action"},
+		{"", "\"actions\":[\"no-op\",7]", "!plan_action"},
+		{"", "\"actions\":[\"No-op\"]", "!plan_action"},
+		{"", "\"before\":{}", "!plan_malformed"},
+		{",\"deposed\":7", "\"actions\":[\"no-op\"]", "!plan_kind"},
+		{",\"module_address\":[\"a\"]", "\"actions\":[\"no-op\"]", "!plan_kind"},
+		{",\"previous_address\":7", "\"actions\":[\"no-op\"]", "!plan_kind"},
+		{"", "\"actions\":[\"no-op\"],\"before\":{\"a\":1,\"a\":1}", "!json_duplicate_key"},
+	};
+	char text[4096];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		snprintf(text, sizeof text, PLAN(CHANGES(QUIET("t.q1") "," QUIET("t.q2") "," ENTRY("t.b", "%s", "%s") "," QUIET("t.q3"))),
+			 cases[i].more, cases[i].inner);
+		CHECK_STR(findings_of(text), cases[i].expected);
+		CHECK(cases[i].expected[0] == '!' || strstr(judge(text), i < 7 ? "\"noop\":4}" : "\"noop\":") != NULL);
+	}
+	/* No change, one that is none, and an address that says nothing. */
+	CHECK_STR(findings_of(PLAN(CHANGES(QUIET("t.q") ",{\"address\":\"t.b\",\"change\":[]}"))), "!plan_kind");
+	CHECK_STR(findings_of(PLAN(CHANGES(QUIET("t.q") ",{\"address\":\"t.b\"}"))), "!plan_malformed");
+	CHECK_STR(findings_of(PLAN(CHANGES(QUIET("t.q") "," QUIET("")))), "!plan_malformed");
+	CHECK_STR(findings_of(PLAN(CHANGES(QUIET("t.q") ",7"))), "!plan_kind");
+}
+
 /* planned_values and resource_changes must tell the same story. */
 static void test_listed(void)
 {
+#define RESOURCE(members) "\"planned_values\":{\"root_module\":{\"resources\":[{" members "}]}}"
 #define PLANNED(mode)                                                                                                  \
 	"\"planned_values\":{\"root_module\":{\"child_modules\":[{\"resources\":[{\"address\":\"m.t.x\",\"mode\":"     \
 	"\"" mode "\"}]}]}}"
 	static const char *const cases[][2] = {
 		{"{" HEAD "," PLANNED("managed") "," CONFIG "}", "!plan_unlisted"},
 		{"{" HEAD "," PLANNED("other") "," CONFIG "}", "!plan_unlisted"},
+		/* Mode and address in any order, and what follows both is read as strictly. */
+		{"{" HEAD "," RESOURCE("\"mode\":\"data\",\"values\":{},\"address\":\"m.t.x\",\"name\":\"x\"") "," CONFIG "}", ""},
+		{"{" HEAD "," RESOURCE("\"values\":[],\"address\":\"m.t.x\",\"name\":\"x\",\"mode\":\"managed\"") "," CONFIG "}",
+		 "!plan_unlisted"},
+		{"{" HEAD "," RESOURCE("\"address\":\"m.t.x\",\"name\":\"x\"") "," CONFIG "}", "!plan_unlisted"},
+		{"{" HEAD "," RESOURCE("\"mode\":\"managed\",\"name\":\"x\"") "," CONFIG "}", "!plan_malformed"},
+		{"{" HEAD "," RESOURCE("\"mode\":\"data\",\"address\":\"a\",\"k\":{\"a\":1,\"a\":2}") "," CONFIG "}",
+		 "!json_duplicate_key"},
+		{"{" HEAD "," RESOURCE("\"mode\":\"data\",\"address\":\"a\",\"mode\":\"managed\"") "," CONFIG "}",
+		 "!json_duplicate_key"},
 		{"{" HEAD "," PLANNED("data") "," CONFIG "}", ""},
 		{"{" HEAD "," PLANNED("managed") "," CONFIG
 						 "," CHANGES(ENTRY("m.t.x", "", "\"actions\":[\"no-op\"]")) "}",
@@ -450,6 +514,7 @@ int main(void)
 	test_refused();
 	test_actions();
 	test_oddities();
+	test_quiet();
 	test_listed();
 	test_sensitivity();
 	test_configuration();

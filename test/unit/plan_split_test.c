@@ -25,11 +25,20 @@ static unsigned by_chance(unsigned below)
 	return (chance >> 8) % below;
 }
 
+/* The byte at this offset is another one when it is read for the second time. */
+static off_t changed = -1;
+static int passes;
+
 ssize_t read(int fd, void *out, size_t size)
 {
 	size_t most = piece != 0 ? piece : 1 + by_chance(by_chance(3) == 0 ? 70000 : 300);
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	ssize_t n = syscall(SYS_read, fd, out, size < most ? size : most);
 
-	return syscall(SYS_read, fd, out, size < most ? size : most);
+	passes += at == 0;
+	if (passes == 2 && changed >= at && changed < at + n)
+		((char *)out)[changed - at] ^= 1;
+	return n;
 }
 
 /* The report, or how it was refused, in place of what OUT holds; 1 for a report. */
@@ -139,6 +148,48 @@ static void try_directory(const char *name)
 	closedir(directory);
 }
 
+/* A plan that is another one when it is read again is refused, wherever it differs: in what the
+ * second pass reads, and in what it passes over. */
+static void test_changed(void)
+{
+	static const char quiet[] =
+		"{\"address\":\"t.q%u\",\"mode\":\"managed\",\"type\":\"t\",\"change\":{"
+		"\"actions\":["
+		"\"no-op\"],\"before\":{\"a\":\"%u\"},\"after\":{\"a\":\"%u\"}}},";
+	auto_buf plan = BUF_INIT(4 << 20), out = BUF_INIT(1 << 20);
+	unsigned refusals = 0, rounds = 0;
+
+	buf_add_str(&plan, "{\"format_version\":\"1.2\",\"planned_values\":{\"root_module\":{}},",
+		    &err);
+	add_padding(&plan, (1 << 20) + 1000);
+	buf_add_str(&plan, ",\"resource_changes\":[", &err);
+	for (unsigned i = 0; i < 1000; i++)
+		buf_addf(&plan, &err, quiet, i, i, i);
+	buf_add_str(&plan,
+		    "{\"address\":\"t.x\",\"change\":{\"actions\":[\"delete\"]}}],"
+		    "\"configuration\":{\"root_module\":{}}}",
+		    &err);
+	auto_fd fd = io_sealed_memfd("plan", plan.data, plan.len, &err);
+	passes = 0;
+	CHECK(judge(fd, &out));
+	for (size_t at = 0; at < plan.len; at += 1 + by_chance(20000)) {
+		changed = (off_t)at;
+		passes = 0;
+		rounds++;
+		refusals += !judge(fd, &out);
+	}
+	changed = (off_t)plan.len - 1;
+	passes = 0;
+	CHECK(!judge(fd, &out));
+	changed = -1;
+	CHECK(rounds > 50 && refusals == rounds);
+	/* Unharmed, so that every other byte is: the word says why. */
+	changed = (off_t)(strstr(plan.data, "\"a\":\"500\"") - plan.data) + 5;
+	passes = 0;
+	CHECK(!judge(fd, &out) && strncmp(buf_str(&out), "!plan_changed ", 14) == 0);
+	changed = -1;
+}
+
 /* The rules that were built beside this program. */
 static void map_table(const char *program)
 {
@@ -155,6 +206,7 @@ int main(int argc, char **argv)
 	map_table(argc > 0 && strchr(argv[0], '/') != NULL ? argv[0] : "./");
 	try_directory("test/corpus/plans");
 	try_directory("test/corpus/plans/hostile");
+	test_changed();
 	CHECK(different == 0);
 	CHECK(judged > 100 && refused > 20);
 	signal_table_close(&table);

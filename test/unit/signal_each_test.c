@@ -134,8 +134,6 @@ static void test_each_compared(void)
 		  "no");
 }
 
-/* --- bounds --- */
-
 /* {"in":[ELEMENT, …]} with COUNT elements; %u in ELEMENT is the number of it plus START. */
 static char *many(unsigned count, unsigned start, const char *before_number,
 		  const char *behind_number)

@@ -3,8 +3,6 @@
 #include "signal.h"
 #include "signal_compile.h"
 
-/* --- what is refused --- */
-
 static const struct {
 	const char *members; /* of a rule */
 	const char *message; /* part of it; NULL: fine */
@@ -207,8 +205,6 @@ static void test_files(void)
 			printf("# %s# %s\n", files[i].file, err.message);
 	}
 }
-
-/* --- tables --- */
 
 static const char table_file[] =
 	"holds_data: [db, 'sql_*']\n"

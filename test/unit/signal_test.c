@@ -1,8 +1,6 @@
 /* Signal rules: what each test, path and condition says of a change. */
 #include "signal.h"
 
-/* --- tests of values --- */
-
 static void test_is(void)
 {
 	static const char words[] = "when: {at: a, is: [x, 3, true, 'null', '', '2.50']}";
@@ -235,8 +233,6 @@ static void test_appears(void)
 		  "yes g[1].v[0]");
 }
 
-/* --- paths --- */
-
 static void test_paths(void)
 {
 	CHECK_STR(made("when: {at: a.b, is: [1]}", "{'a':{'b':1}}"), "yes a.b");
@@ -306,8 +302,6 @@ static void test_documents(void)
 	CHECK_STR(ask("when: {at: p.@json, changes: true}", "{'p':'{`n`:5}'}", "{'p':'{}'}", NULL),
 		  "yes p");
 }
-
-/* --- conditions --- */
 
 static void test_conditions(void)
 {
@@ -387,8 +381,6 @@ static void test_actions(void)
 		  "yes a");
 }
 
-/* --- unknown values --- */
-
 static void test_unknown(void)
 {
 	static const char rule[] = "when: {at: 'a[*].b', is: [1]}",
@@ -460,7 +452,53 @@ static void test_blocks(void)
 	}
 }
 
-/* --- hits --- */
+/* What need not be asked because nothing changes there, and what has to be all the same. */
+static void test_unchanged(void)
+{
+	static const char null[] = "when: {at: a, is: ['null']}", json[] = "when: {at: a.@json.b, changes: true}",
+			  none[] = "when: {none: [{at: a, changes: true}]}",
+			  both[] = "when: {all: [{at: a, is: [1]}, {at: b, changes: true}]}",
+			  either[] = "when: {any: [{at: a, changes: true}, {at: b, grows: true}]}",
+			  each[] = "each: 'l[*]', key: [k], when: {at: v, grows: true}";
+
+	/* The same value of another spelling is asked about: null is not "". */
+	CHECK_STR(ask(null, "{'a':''}", "{'a':null}", NULL), "yes a");
+	CHECK_STR(ask(null, "{'a':''}", "{}", NULL), "yes a");
+	CHECK_STR(ask(null, "{'a':null}", "{'a':null}", NULL), "no");
+	CHECK_STR(ask(null, "{}", "{}", NULL), "no");
+	CHECK_STR(ask("when: {at: a, like: ['5']}", "{'a':5}", "{'a':'5'}", NULL), "yes a");
+	/* Members in another order, and objects of no order that fits. */
+	CHECK_STR(ask("when: {at: c, is: [1]}", "{'c':2,'b':1,'a':1}", "{'a':1,'b':1,'c':1}", NULL), "yes c");
+	CHECK_STR(ask("when: {at: c, is: [1]}", "{'c':1,'b':1,'a':1}", "{'a':1,'b':1,'c':1}", NULL), "no");
+	/* A document that nobody can read is an answer, changed or not; without one there is none. */
+	CHECK_STR(ask(json, "{'a':'x'}", "{'a':'x'}", NULL), "unknown a");
+	CHECK_STR(ask(json, "{'a':'{}'}", "{'a':'{}'}", NULL), "no");
+	CHECK_STR(ask(json, "{'a':'{}'}", "{'a':'{`b`:1}'}", NULL), "yes a");
+	/* That nothing changes can be what is asked for. */
+	CHECK_STR(ask(none, "{'a':1}", "{'a':1}", NULL), "yes");
+	CHECK_STR(ask(none, "{'a':1}", "{'a':2}", NULL), "no");
+	CHECK_STR(ask(both, "{'a':1,'b':1}", "{'a':1,'b':1}", NULL), "no");
+	CHECK_STR(ask(both, "{'a':1,'b':1}", "{'a':1,'b':2}", NULL), "yes b");
+	CHECK_STR(ask(both, "{'a':1,'b':1}", "{'a':1,'b':1}", "{'b':true}"), "unknown b");
+	CHECK_STR(ask(both, "{'a':1,'b':1}", "{'a':1}", "{'b':true}"), "unknown b");
+	CHECK_STR(ask(either, "{'a':1,'b':1}", "{'a':1,'b':2}", NULL), "yes b");
+	CHECK_STR(ask(either, "{'a':1,'b':1}", "{'a':1,'b':1}", NULL), "no");
+	CHECK_STR(ask(either, NULL, "{'a':1,'b':1}", NULL), "no");
+	CHECK_STR(ask(each, "{'l':[{'k':1,'v':1}],'z':1}", "{'l':[{'k':1,'v':1}],'z':2}", NULL), "no");
+	CHECK_STR(ask(each, "{'l':[{'k':1,'v':1}],'z':1}", "{'l':[{'k':1,'v':2}],'z':2}", NULL), "yes l[0].v");
+	/* More members that change than are remembered. */
+	auto_buf before = BUF_INIT(8192), after = BUF_INIT(8192);
+	buf_add_str(&before, "{", &err);
+	buf_add_str(&after, "{", &err);
+	for (int i = 10; i < 90; i++) {
+		buf_addf(&before, &err, "'m%d':1,", i);
+		buf_addf(&after, &err, "'m%d':2,", i);
+	}
+	buf_add_str(&before, "'z':1}", &err);
+	buf_add_str(&after, "'z':1}", &err);
+	CHECK_STR(ask("when: {at: m89, is: [2]}", buf_str(&before), buf_str(&after), NULL), "yes m89");
+	CHECK_STR(ask("when: {at: z, is: [1]}", buf_str(&before), buf_str(&after), NULL), "no");
+}
 
 struct shown {
 	const struct signal_subject *subject;
@@ -553,6 +591,7 @@ int main(void)
 	test_newly();
 	test_actions();
 	test_unknown();
+	test_unchanged();
 	test_hits();
 	test_parts();
 	test_blocks();
