@@ -68,6 +68,10 @@ signals := $(BUILD)/share/sbx/signals.table
 unit_tests := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*_test.c))
 test_tools := $(patsubst test/helpers/%.c,$(BUILD)/test/%,$(wildcard test/helpers/*.c)) $(BUILD)/test/sk_software.so
 fuzz_programs := $(patsubst test/fuzz/%.c,$(BUILD)/test/%,$(wildcard test/fuzz/*_fuzz.c))
+# Of these make test runs some.
+test_fuzz_programs := $(patsubst %,$(BUILD)/test/%_fuzz,plan_read plan_tree json_lex hcl)
+# Suites that take long, or want more than any machine has: make test-NAME runs test/NAME/*.bats.
+suites := $(filter-out tool scenario,$(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*.bats)))))
 
 .PHONY: all
 all: $(bins) $(signals)
@@ -186,7 +190,7 @@ $(BUILD)/test/jq: test/helpers/jq.c test/helpers/jq_filter.h
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
-.PHONY: deps demo test test-mcp test-accounts test-conformance test-load test-heavy test-sanitize fuzz audit check bench install uninstall clean help
+.PHONY: deps demo test test-mcp test-sanitize fuzz audit check bench install uninstall clean help
 
 deps:
 	@scripts/deps test
@@ -197,28 +201,23 @@ demo:
 	@$(MAKE) $(all_cores) --no-print-directory all
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/demo
 
-test-build: all $(unit_tests) $(test_tools) $(fuzz_programs)
+test-build: all $(unit_tests) $(test_tools) $(test_fuzz_programs)
 .PHONY: test-build
 # What builds and then does something builds on all cores, unless its caller said on how many.
 all_cores = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+sanitized := BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g'
 
 test:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test
 
-# Against the cluster of $$KUBECONFIG (an administrator's): what fakes cannot say.
-test-cluster:
-	@scripts/deps test
-	@$(MAKE) --no-print-directory test-build
-	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/cluster
-
 # A cluster for the driver sbx-run-kubernetes; scripts/up says which variables they take.
 up verify: all
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/$@
 down:
 	@scripts/down
-.PHONY: test-cluster up verify down
+.PHONY: up verify down
 
 test-mcp:
 	@scripts/deps test
@@ -237,26 +236,30 @@ test-conformance:
 test-load:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory test-build
-	@$(MAKE) $(all_cores) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' $(BUILD)-sanitize/bin/sbx-mcp
+	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) $(BUILD)-sanitize/bin/sbx-mcp
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/load
 
-# Real accounts, sudo and sshd in namespaces of their own; needs root, and says so.
-test-accounts:
-	@scripts/deps test accounts
+# accounts: real accounts, sudo and sshd in namespaces of their own (root). cluster: against the cluster of KUBECONFIG (an administrator's), what fakes
+# cannot say. heavy: hundreds of races, and a kill or a failed system call at each step of each stage. oracle: sshsig against ssh-keygen in whole.
+.PHONY: $(suites:%=test-%)
+$(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
+	@scripts/deps test $*
 	@$(MAKE) $(all_cores) --no-print-directory test-build
-	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/accounts
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/$*
 
-# Hundreds of rounds: races for one approval, and a kill or a failed system call at each step of each stage.
-test-heavy:
-	@scripts/deps test
-	@$(MAKE) $(all_cores) --no-print-directory test-build
-	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/heavy
-
-# The same tests; the sandboxed programs are static and stay without sanitizers.
+# The same tests, but for those of what has no sanitizers: the programs in and around the sandbox are static.
 test-sanitize:
 	@scripts/deps test
-	@$(MAKE) $(all_cores) --no-print-directory BUILD=$(BUILD)-sanitize SANITIZE=address,undefined CFLAGS='-O1 -g' test-build
-	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test
+	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) test-build
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --without sbx-run-local sbx-entry links quick-jq
+
+# All fuzz targets over many changed inputs, with sanitizers; make fuzz goes on from there.
+test-fuzz:
+	@scripts/deps test
+	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) test-build fuzz-programs
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test test/fuzz
+.PHONY: fuzz-programs
+fuzz-programs: $(fuzz_programs) $(signals)
 
 # libFuzzer over the parsers that read what comes from outside (needs clang); FUZZ_SECONDS each. The lexer reads blocks of a few bytes here, so that every
 # token comes to stand across two.
@@ -310,10 +313,7 @@ help:
 	@echo 'make deps       install what building and testing needs'
 	@echo 'make test-build build what the tests need; scripts/test FILE runs single test files'
 	@echo 'make test-mcp   the tests of the MCP dispatcher alone'
-	@echo 'make test-accounts  the tests of several accounts, with sudo and sshd (root)'
-	@echo 'make test-conformance  the official MCP suite and clients, and doors by ssh and sudo'
-	@echo 'make test-load  110,000 calls through the dispatcher'
-	@echo 'make test-heavy    hundreds of races, and a kill or a fault at each step of each stage'
+	@echo 'make test-NAME  a suite that takes long or wants more than any machine has; NAME: $(suites)'
 	@echo 'make test-sanitize  the tests with AddressSanitizer and UndefinedBehaviorSanitizer'
 	@echo 'make fuzz       fuzz the parsers with libFuzzer (clang)'
 	@echo 'make test-cluster  the tests that need a cluster, against $$KUBECONFIG'

@@ -255,7 +255,7 @@ static void the_worst_result_still_fits(void)
 		jv one = finding("destructive", 5000, 1);
 		one = json_set(one, "because", jv_array());
 		one = json_set(one, "signals", jv_copy(evidence));
-		findings = json_append(take_jv(&findings), json_set(one, "more", nasty(1)));
+		findings = json_append(take_jv(&findings), json_set(one, "more", jv_copy(evidence)));
 	}
 	answer = json_set(json_set(take_jv(&answer), "safe", jv_copy(findings)), "counts", nasty(1));
 	answer = json_set(take_jv(&answer), "digest", nasty(1));

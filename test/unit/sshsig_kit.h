@@ -4,6 +4,7 @@
 #define SBX_SSHSIG_KIT_H
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -306,6 +307,7 @@ static KIT_UNUSED int kit_begin(const char *program)
 	if (slash == NULL || mkdtemp(kit_dir) == NULL)
 		return -1;
 	*slash = '\0';
+	signal(SIGPIPE, SIG_IGN); /* as start() does: ssh-keygen may not read all of a text */
 	return 0;
 }
 
