@@ -663,7 +663,8 @@ static void test_skip_kinds(void)
 		CHECK(json_lex_next(lex, &token, &word, &len, &err) == 0 && token == JSON_KEY &&
 		      strcmp(word, "next") == 0);
 	}
-	auto_json_lex *cut = json_lex_memory("{\"a\":[tru]}", 11, &wide, &err);
+	static const char broken[] = "{\"a\":[tru]}";
+	auto_json_lex *cut = json_lex_memory(broken, sizeof broken - 1, &wide, &err);
 	enum json_token token;
 	const char *word;
 	size_t len;
@@ -692,7 +693,8 @@ static void test_skip_to(void)
 	CHECK(json_lex_next(lex, &token, &text, &len, &err) == 0 && token == JSON_NUMBER &&
 	      text[0] == '4');
 	/* What is passed over is checked. */
-	auto_json_lex *twice = json_lex_memory("[{\"a\":1,\"a\":2}]", 17, &wide, &err);
+	static const char repeated[] = "[{\"a\":1,\"a\":2}]";
+	auto_json_lex *twice = json_lex_memory(repeated, sizeof repeated - 1, &wide, &err);
 	CHECK(json_lex_next(twice, &token, &text, &len, &err) == 0 &&
 	      json_lex_skip_to(twice, 0, &err) < 0);
 	CHECK_STR(code(), "json_duplicate_key");
