@@ -120,6 +120,21 @@ static int answer_error(struct mcp_step *step, int code, const char *message, st
 	return rpc_write_error(&step->text, step->id, code, message, jv_invalid(), err);
 }
 
+int mcp_bad_state(struct sbx_error *why)
+{
+	return sbx_fail(why, SBX_BAD_REQUEST, "bad_state",
+			"requestState was not issued for this call, or its time is over");
+}
+
+int mcp_write_invalid(const char *id, const struct sbx_error *why, struct buf *out, struct sbx_error *err)
+{
+	auto_jv data = json_set_str(jv_object(), "code", why->code);
+	char message[sizeof why->message + 32];
+
+	snprintf(message, sizeof message, "Invalid params: %s", why->message);
+	return rpc_write_error(out, id, RPC_INVALID_PARAMS, message, data, err);
+}
+
 int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *problem, struct buf *out,
 		    struct sbx_error *err)
 {
@@ -220,6 +235,16 @@ static int fetch(jv arguments, struct mcp_step *step, struct sbx_error *err)
 	return buf_add_str(&step->text, id, err);
 }
 
+/* What no state of ours can be. */
+static int refuse_state(struct mcp_step *step, struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	mcp_bad_state(&why);
+	step->verb = MCP_ANSWER;
+	return mcp_write_invalid(step->id, &why, &step->text, err);
+}
+
 /* requestState and inputResponses: what a client gives back when it repeats a call. 0, or 1 when answered. */
 static int take_responses(jv params, struct mcp_step *step, struct sbx_error *err)
 {
@@ -233,6 +258,8 @@ static int take_responses(jv params, struct mcp_step *step, struct sbx_error *er
 	else if (jv_is_valid(responses) && jv_get_kind(responses) != JV_KIND_OBJECT)
 		failed =
 			answer_error(step, RPC_INVALID_PARAMS, "Invalid params: inputResponses must be an object", err);
+	else if (jv_is_valid(state) && strlen(json_text(state)) > MCP_STATE_MAX)
+		failed = refuse_state(step, err);
 	else if (jv_is_valid(state))
 		failed = buf_add_str(&step->state, json_text(state), err);
 	step->reply = jv_copy(responses);
@@ -382,7 +409,7 @@ int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, st
 
 	*step = (struct mcp_step){.verb = MCP_SILENT,
 				  .reply = jv_invalid(),
-				  .state = BUF_INIT(request_max),
+				  .state = BUF_INIT(MCP_STATE_MAX),
 				  .text = BUF_INIT(request_max)};
 	rpc_classify(message, &m);
 	switch (m.kind) {

@@ -65,6 +65,13 @@ int mcp_decide(struct mcp_session *session, jv message, enum mcp_place place, st
 void mcp_step_clear(struct mcp_step *step);
 #define auto_mcp_step __attribute__((cleanup(mcp_step_clear))) struct mcp_step
 
+/* The longest requestState (2026-07-28): a call's parameters and what binds them. */
+#define MCP_STATE_MAX LIMIT_CALL
+/* One that is none of ours: WHY becomes "bad_state" (65); -1. */
+int mcp_bad_state(struct sbx_error *why);
+/* Error -32602 with what WHY says; its code is error.data.code. */
+int mcp_write_invalid(const char *id, const struct sbx_error *why, struct buf *out, struct sbx_error *err);
+
 /* The answer to a line that is no message (PROBLEM says why): without an id unless it can be salvaged. */
 int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *problem, struct buf *out,
 		    struct sbx_error *err);

@@ -7,7 +7,7 @@
 
 #include "json_out.h"
 
-/* A field of a form holds a name or a choice. */
+/* A field of a form holds a name or a choice; a root is a path. */
 static const size_t answer_max = LIMIT_PARAMETER;
 
 void mcp_answers_clear(struct mcp_answers *answers)
@@ -100,6 +100,8 @@ static jv as_param(jv value)
 	jv_kind kind = jv_get_kind(value);
 	int64_t integer;
 
+	if (kind == JV_KIND_STRING && (size_t)jv_string_length_bytes(jv_copy(value)) > answer_max)
+		return jv_invalid();
 	if (kind == JV_KIND_STRING || kind == JV_KIND_TRUE || kind == JV_KIND_FALSE)
 		return jv_copy(value);
 	if (kind == JV_KIND_NUMBER && json_number(value, &integer) == 0)
@@ -131,14 +133,17 @@ static int take_content(jv fields, jv content, jv *params)
 
 static enum mcp_taken take_form(jv ask, jv response, struct mcp_answers *answers)
 {
+	auto_jv params = jv_copy(answers->params); /* a form counts as a whole, or not at all */
 	auto_jv fields = json_object(ask, "fields"), content = json_object(response, "content");
 	const char *action = json_str(response, "action");
 
 	if (action != NULL && (strcmp(action, "decline") == 0 || strcmp(action, "cancel") == 0))
 		return MCP_DECLINED;
 	if (action == NULL || strcmp(action, "accept") != 0 || !jv_is_valid(content) ||
-	    take_content(fields, content, &answers->params) < 0)
+	    take_content(fields, content, &params) < 0)
 		return MCP_MALFORMED;
+	jv_free(answers->params);
+	answers->params = take_jv(&params);
 	return MCP_TAKEN;
 }
 
@@ -147,7 +152,7 @@ static enum mcp_taken take_roots(jv ask, jv response, struct mcp_answers *answer
 	auto_jv roots = json_array(response, "roots"), first = json_at(roots, 0);
 	const char *uri = json_str(first, "uri");
 
-	if (!jv_is_valid(roots) || (json_length(roots) > 0 && uri == NULL))
+	if (!jv_is_valid(roots) || (json_length(roots) > 0 && (uri == NULL || strlen(uri) > answer_max)))
 		return MCP_MALFORMED;
 	if (uri != NULL)
 		answers->params = json_set_str(take_jv(&answers->params), json_str(ask, "roots"), uri);

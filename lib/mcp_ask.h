@@ -24,11 +24,11 @@ jv mcp_ask_next(jv asks, const struct mcp_answers *answers, unsigned can);
 const char *mcp_ask_method(jv ask);
 int mcp_ask_params(enum mcp_version version, jv ask, struct buf *out, struct sbx_error *err);
 
-/* Take RESPONSE (the client's result, any kind of value) as the answer to ASK. */
+/* Take RESPONSE (the client's result, any kind of value) as the answer to ASK. ANSWERS changes only with MCP_TAKEN. */
 enum mcp_taken {
 	MCP_TAKEN,
 	MCP_DECLINED,  /* the person declined, or closed the form */
-	MCP_MALFORMED, /* it is no answer to such a question */
+	MCP_MALFORMED, /* it is no answer to such a question, or holds a value longer than LIMIT_PARAMETER */
 };
 enum mcp_taken mcp_ask_take(jv ask, jv response, struct mcp_answers *answers);
 

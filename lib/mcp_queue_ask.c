@@ -29,30 +29,41 @@ void mcp_queue_learn(struct mcp_queue *q, const struct mcp_reply *reply, int64_t
 	q->wants_asks = 0;
 }
 
-static int answer_error(struct mcp_queue *q, struct mcp_request *r, const char *message, struct sbx_error *err)
+/* What the client sent is at fault: an error of the protocol. */
+static int answer_invalid(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why,
+			  struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
-	struct sbx_error why = SBX_ERROR_INIT;
-	int wrote = rpc_write_error(&text, r->id, RPC_INVALID_PARAMS, message, jv_invalid(), &why);
+	struct sbx_error unwritten = SBX_ERROR_INIT;
+	int wrote = mcp_write_invalid(r->id, why, &text, &unwritten);
 
-	return mcp_queue_answer(q, r, wrote, &text, &why, err);
+	return mcp_queue_answer(q, r, wrote, &text, &unwritten, err);
+}
+
+/* The call is not made, and its result says why. */
+static int answer_refused(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why,
+			  struct sbx_error *err)
+{
+	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
+	struct sbx_error unwritten = SBX_ERROR_INIT;
+	int wrote = mcp_call_refused(r->version, r->id, r->tool, why, &text, &unwritten);
+
+	return mcp_queue_answer(q, r, wrote, &text, &unwritten, err);
 }
 
 /* The person said no, or closed the form: the call is not made, and the model may ask in its own words. */
 static int answer_declined(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
 {
-	auto_buf text = BUF_INIT(RPC_MESSAGE_MAX);
-	struct sbx_error why = SBX_ERROR_INIT, unwritten = SBX_ERROR_INIT;
+	struct sbx_error why = SBX_ERROR_INIT;
 
 	sbx_fail(&why, SBX_DENIED, "question_declined",
 		 "the person did not answer the question that the tool asks first");
 	sbx_hint(&why, "ask the person what is missing, and give it as parameters of the call");
-	int wrote = mcp_call_refused(r->version, r->id, r->tool, &why, &text, &unwritten);
-	return mcp_queue_answer(q, r, wrote, &text, &unwritten, err);
+	return answer_refused(q, r, &why, err);
 }
 
-/* The call's parameters, with what its state holds. 0, or 1 when the state is refused. */
-static int begin(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
+/* The call's parameters, with what its state holds; -1: "bad_state", or why it cannot be known. */
+static int begin(const struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
 {
 	struct mcp_asking *a = &r->asking;
 	auto_jv request = jv_invalid();
@@ -61,10 +72,8 @@ static int begin(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *e
 		return -1;
 	a->begun = 1;
 	a->asked = json_object(request, "params");
-	if (a->state.len > 0) {
-		struct sbx_error bad = SBX_ERROR_INIT;
-		return mcp_state_open(q->home, r->tool, a->asked, buf_str(&a->state), &a->answers, &bad) < 0;
-	}
+	if (a->state.len > 0)
+		return mcp_state_open(q->home, r->tool, a->asked, buf_str(&a->state), &a->answers, err);
 	a->answers = (struct mcp_answers){.params = jv_copy(a->asked), .done = jv_object()};
 	return 0;
 }
@@ -79,6 +88,22 @@ static int rewrite(struct mcp_request *r, struct sbx_error *err)
 	request = json_set(take_jv(&request), "params", jv_copy(r->asking.answers.params));
 	buf_reset(&r->json);
 	return json_write(request, &r->json, err);
+}
+
+/* Nothing more is asked of R: the door gets what was answered so far, when that fits into one request. */
+static int no_more(struct mcp_queue *q, struct mcp_request *r, enum mcp_may *may, struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	r->asking.can = 0;
+	buf_clear(&r->asking.state);
+	*may = MAY_START;
+	if (rewrite(r, &why) == 0)
+		return 0;
+	sbx_wrap(&why, "the call and the answers to its questions");
+	sbx_hint(&why, "give less: all parameters together are under 1 MiB");
+	*may = WAS_ANSWERED;
+	return answer_refused(q, r, &why, err);
 }
 
 /* "NAME":{"method":…,"params":…} */
@@ -113,11 +138,12 @@ static int send(struct mcp_queue *q, struct mcp_request *r, jv question, struct 
 {
 	struct mcp_asking *a = &r->asking;
 	auto_buf params = BUF_INIT(RPC_MESSAGE_MAX), text = BUF_INIT(RPC_MESSAGE_MAX);
+	struct sbx_error why = SBX_ERROR_INIT;
 
 	snprintf(a->question_id, sizeof a->question_id, "\"sbx-ask-%u\"", ++q->questions);
-	if (mcp_ask_params(r->version, question, &params, err) < 0 ||
-	    rpc_write_request(&text, a->question_id, mcp_ask_method(question), buf_str(&params), err) < 0)
-		return -1;
+	if (mcp_ask_params(r->version, question, &params, &why) < 0 ||
+	    rpc_write_request(&text, a->question_id, mcp_ask_method(question), buf_str(&params), &why) < 0)
+		return answer_refused(q, r, &why, err);
 	jv_free(a->question);
 	a->question = jv_copy(question);
 	r->stage = ASKING;
@@ -129,6 +155,7 @@ static int take_own_response(struct mcp_queue *q, struct mcp_request *r, jv ques
 {
 	struct mcp_asking *a = &r->asking;
 	auto_jv response = json_get(a->responses, json_str(question, "name"));
+	struct sbx_error why = SBX_ERROR_INIT;
 
 	if (!jv_is_valid(response))
 		return 2;
@@ -140,20 +167,16 @@ static int take_own_response(struct mcp_queue *q, struct mcp_request *r, jv ques
 	case MCP_MALFORMED:
 		break;
 	}
-	return answer_error(q, r, "Invalid params: a member of inputResponses is no answer to its question", err) < 0
-		       ? -1
-		       : 1;
+	sbx_fail(&why, SBX_BAD_REQUEST, "bad_request", "a member of inputResponses is no answer to its question");
+	return answer_invalid(q, r, &why, err) < 0 ? -1 : 1;
 }
 
 static int ask_next(struct mcp_queue *q, struct mcp_request *r, jv asks, enum mcp_may *may, struct sbx_error *err)
 {
 	for (;;) {
 		auto_jv question = mcp_ask_next(asks, &r->asking.answers, r->asking.can);
-		if (!jv_is_valid(question)) {
-			r->asking.can = 0;
-			*may = MAY_START;
-			return rewrite(r, err);
-		}
+		if (!jv_is_valid(question))
+			return no_more(q, r, may, err);
 		int taken = r->version == MCP_2026_07_28 ? take_own_response(q, r, question, err) : 2;
 		if (taken < 0)
 			return -1;
@@ -165,12 +188,14 @@ static int ask_next(struct mcp_queue *q, struct mcp_request *r, jv asks, enum mc
 		int asked = r->version == MCP_2026_07_28 ? answer_with(q, r, question, err) : send(q, r, question, err);
 		if (asked <= 0)
 			return asked;
-		r->asking.can = 0;
+		r->asking.can = 0; /* and the next turn finds no question */
 	}
 }
 
 int mcp_queue_ask(struct mcp_queue *q, struct mcp_request *r, enum mcp_may *may, int64_t now, struct sbx_error *err)
 {
+	struct sbx_error why = SBX_ERROR_INIT;
+
 	*may = MAY_START;
 	if (r->asking.state.len == 0 && r->asking.can == 0)
 		return 0;
@@ -184,11 +209,10 @@ int mcp_queue_ask(struct mcp_queue *q, struct mcp_request *r, enum mcp_may *may,
 		r->asking.can = 0;
 		return 0;
 	}
-	int refused = r->asking.begun ? 0 : begin(q, r, err);
-	if (refused == 0)
+	if (r->asking.begun || begin(q, r, &why) == 0)
 		return ask_next(q, r, asks, may, err);
 	*may = WAS_ANSWERED;
-	return refused < 0 ? -1 : answer_error(q, r, "Invalid params: requestState was not issued for this call", err);
+	return why.class == SBX_BAD_REQUEST ? answer_invalid(q, r, &why, err) : answer_refused(q, r, &why, err);
 }
 
 int mcp_queue_withdraw(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
@@ -213,6 +237,7 @@ static struct mcp_request *find_question(const struct mcp_queue *q, const char *
 int mcp_queue_reply(struct mcp_queue *q, const char *id, jv result, struct sbx_error *err)
 {
 	struct mcp_request *r = find_question(q, id);
+	enum mcp_may may;
 
 	if (r == NULL)
 		return 0;
@@ -224,9 +249,8 @@ int mcp_queue_reply(struct mcp_queue *q, const char *id, jv result, struct sbx_e
 	case MCP_DECLINED:
 		return answer_declined(q, r, err);
 	case MCP_MALFORMED:
-		/* A client that cannot ask after all: the policy says what is missing. */
-		r->asking.can = 0;
 		break;
 	}
-	return 0;
+	/* A client that cannot ask after all: the policy says what is missing. */
+	return no_more(q, r, &may, err);
 }

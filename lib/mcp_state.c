@@ -74,7 +74,7 @@ int mcp_state_seal(const char *home, const char *tool, jv asked, const struct mc
 		   struct sbx_error *err)
 {
 	auto_secret key = SECRET_INIT;
-	auto_buf payload = BUF_INIT(LIMIT_CALL);
+	auto_buf payload = BUF_INIT(MCP_STATE_MAX - DIGEST_HEX_SIZE);
 	char call[DIGEST_HEX_SIZE], mac[DIGEST_HEX_SIZE];
 
 	if (load_key(home, &key, err) < 0 || digest_call(tool, asked, call, err) < 0)
@@ -88,13 +88,6 @@ int mcp_state_seal(const char *home, const char *tool, jv asked, const struct mc
 	return buf_addf(out, err, "%s.%s", mac, buf_str(&payload));
 }
 
-static int bad_state(struct sbx_error *err)
-{
-	sbx_error_clear(err);
-	return sbx_fail(err, SBX_BAD_REQUEST, "bad_state",
-			"requestState was not issued for this call, or its time is over");
-}
-
 int mcp_state_open(const char *home, const char *tool, jv asked, const char *state, struct mcp_answers *answers,
 		   struct sbx_error *err)
 {
@@ -105,19 +98,21 @@ int mcp_state_open(const char *home, const char *tool, jv asked, const char *sta
 	int64_t until = 0;
 
 	if (len <= hex_len || state[hex_len] != '.')
-		return bad_state(err);
+		return mcp_bad_state(err);
 	const char *payload = state + hex_len + 1;
 	size_t payload_len = len - hex_len - 1;
 	if (load_key(home, &key, err) < 0 || mac_of(&key, payload, payload_len, mac, err) < 0 ||
-	    digest_call(tool, asked, call, err) < 0 ||
-	    !digest_equal((const unsigned char *)mac, (const unsigned char *)state, hex_len) ||
-	    json_parse(payload, payload_len, LIMIT_CALL, &held, err) < 0)
-		return bad_state(err);
+	    digest_call(tool, asked, call, err) < 0)
+		return -1;
+	if (!digest_equal((const unsigned char *)mac, (const unsigned char *)state, hex_len))
+		return mcp_bad_state(err);
+	if (json_parse(payload, payload_len, LIMIT_CALL, &held, err) < 0)
+		return -1;
 	const char *bound = json_str(held, "call");
 	if (bound == NULL || strcmp(bound, call) != 0 || json_int(held, "until", &until) < 0 ||
 	    until < clock_seconds() || until > clock_seconds() + lifetime_s)
-		return bad_state(err);
+		return mcp_bad_state(err);
 	answers->params = json_object(held, "params");
 	answers->done = json_object(held, "done");
-	return jv_is_valid(answers->params) && jv_is_valid(answers->done) ? 0 : bad_state(err);
+	return jv_is_valid(answers->params) && jv_is_valid(answers->done) ? 0 : mcp_bad_state(err);
 }

@@ -25,6 +25,7 @@ asked_for() { printf '%s' "$output" | jq -r '.result.structuredContent.untrusted
 reply() { put '{"jsonrpc":"2.0","id":"'"$1"'","result":'"$2"'}'; }
 # modern MEMBERS: a call of 2026-07-28 with these beside it.
 modern() { ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{'"$NEWMETA,$CALL${1:+,$1}"'}}'; }
+refused_state() { assert_json '[.error.code, .error.data.code] | map(tostring) | join(" ")' '-32602 bad_state'; }
 state() { printf '%s' "$output" | jq .result.requestState; }
 
 @test "legacy: one question after the other, and the answers become parameters" {
@@ -115,6 +116,57 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 	silent
 }
 
+@test "legacy: an answer that is none ends the questions, and those before it count" {
+	start_door
+	able
+	local none
+	for none in '{"action":"accept","content":{"some":{"a":1}}}' '{"action":"accept","content":{"some":"'"$(printf %04097d 0)"'"}}' '[]'; do
+		ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{'"$CALL"'}}'
+		reply "$(printf '%s' "$output" | jq -r .id)" '{"action":"accept","content":{"name":"Ann"}}'
+		get
+		assert_json .params.message 'Which ones?'
+		reply "$(printf '%s' "$output" | jq -r .id)" "$none"
+		get
+		assert_equal "$(asked_for)" '{"given":"g","name":"Ann"}'
+	done
+	# A form counts as a whole.
+	ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{'"$CALL"'}}'
+	reply "$(printf '%s' "$output" | jq -r .id)" '{"action":"accept","content":{"name":"Ann","age":{}}}'
+	get
+	assert_equal "$(asked_for)" '{"given":"g"}'
+}
+
+@test "an answer is as long as a parameter may be, and no longer" {
+	start_door
+	able
+	local long
+	long=$(printf %04096d 0)
+	ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"some":"s"}}}'
+	reply "$(printf '%s' "$output" | jq -r .id)" '{"action":"accept","content":{"name":"'"$long"'"}}'
+	get
+	assert_json .method roots/list
+	reply "$(printf '%s' "$output" | jq -r .id)" '{"roots":[{"uri":"'"$long"'"}]}'
+	get
+	assert_equal "$(asked_for)" '{"name":"'"$long"'","place":"'"$long"'","some":"s"}'
+	ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"name":"n","age":1,"some":"s"}}}'
+	reply "$(printf '%s' "$output" | jq -r .id)" '{"roots":[{"uri":"'"$long"'0"}]}'
+	get
+	assert_equal "$(asked_for)" '{"age":1,"name":"n","some":"s"}'
+}
+
+@test "answers that make a call too large refuse it, and the server serves on" {
+	start_door
+	able '{"roots":{}}'
+	local long
+	long=$(printf %01048400d 0)
+	ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"given":"'"$long"'"}}}'
+	assert_json .method roots/list
+	reply "$(printf '%s' "$output" | jq -r .id)" '{"roots":[{"uri":"'"$(printf %0200d 0)"'"}]}'
+	get
+	assert_json '[.id, .result.isError, .result.structuredContent.error.code] | map(tostring) | join(" ")' '1 true too_large'
+	silent
+}
+
 @test "a call that is cancelled takes its question back" {
 	start_door
 	able
@@ -154,19 +206,31 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 	local good
 	good=$(state)
 	modern '"requestState":'"${good%\"}x\""
-	assert_json .error.code -32602
+	refused_state
 	modern '"requestState":"x"'
-	assert_json .error.code -32602
+	refused_state
+	# Longer than any of ours.
+	modern '"requestState":"'"$(printf %01048600d 0)"'"'
+	refused_state
 	# Another call: the arguments differ.
 	ask '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{'"$NEWMETA"',"name":"ask","arguments":{"given":"h"},"requestState":'"$good"'}}'
-	assert_json .error.code -32602
+	refused_state
 	# The same one is taken.
 	modern '"requestState":'"$good"
 	assert_json .result.resultType input_required
 	# Another account's key.
 	rm "$HOME/.local/state/sbx-mcp.key"
 	modern '"requestState":'"$good"
-	assert_json .error.code -32602
+	refused_state
+	# A key that others may read proves nothing, and that is no fault of the client's.
+	modern
+	good=$(state)
+	chmod 644 "$HOME/.local/state/sbx-mcp.key"
+	modern '"requestState":'"$good"
+	assert_json '[.error, .result.isError, .result.structuredContent.error.code] | map(tostring) | join(" ")' 'null true unsafe_file'
+	chmod 600 "$HOME/.local/state/sbx-mcp.key"
+	modern '"requestState":'"$good"
+	assert_json .result.resultType input_required
 }
 
 @test "modern: a response that is no answer, a decline, and an account that can keep no key" {
