@@ -253,14 +253,14 @@ static int refuse(struct filter *f, const struct sbx_error *why)
 	return filter_refuse(f, why);
 }
 
-/* Output that nobody vouches for is handed out only when the calls after it will know. */
-static int mark_untrusted(const struct filter *f, struct sbx_error *err)
+/* Output that nobody vouches for is handed out, now or later, only when the calls after it will know. */
+static int mark_untrusted(const struct filter *f, jv call, struct sbx_error *err)
 {
-	auto_jv policy = json_object(f->call, "policy"), run = json_object(policy, "run");
+	auto_jv policy = json_object(call, "policy"), run = json_object(policy, "run");
 
-	if (json_bool(run, "untrusted") != 1 || !json_has(f->call, "result"))
+	if (json_bool(run, "untrusted") != 1 || !json_has(call, "result"))
 		return 0;
-	return taint_mark(&f->state, call_principal(f->call), call_tool(f->call), err);
+	return taint_mark(&f->state, call_principal(call), call_tool(call), err);
 }
 
 static int stage(struct filter *f, const struct options *o)
@@ -276,7 +276,7 @@ static int stage(struct filter *f, const struct options *o)
 		return refuse(f, &err);
 	if (call_is_bare_error(f->call))
 		return finish_bare(f);
-	if (mark_untrusted(f, &err) < 0)
+	if (mark_untrusted(f, f->call, &err) < 0)
 		return refuse(f, &err);
 	jv call = take_jv(&f->call);
 	enum told told = record(f, call, &err) == 0 ? RECORDED : UNRECORDED;
@@ -450,7 +450,8 @@ static int result_mode(struct filter *f, const struct options *o)
 	size_t len;
 
 	if (principal_find(o->principal, o->from, f->started.in_account, &who, &err) < 0 ||
-	    stored_find(&f->state, &f->key, o->call, who.name, &text, &len, &object, &err) < 0)
+	    stored_find(&f->state, &f->key, o->call, who.name, &text, &len, &object, &err) < 0 ||
+	    mark_untrusted(f, object, &err) < 0)
 		return filter_refuse(f, &err);
 	if (io_write_all(f->started.reply_fd, text, len, &err) < 0 || close(take_fd(&f->started.reply_fd)) < 0) {
 		sbx_fail_errno(&err, SBX_IO, "io_error", "cannot write the object");

@@ -171,12 +171,31 @@ sign() { "$SBX_BIN/sbx-approve" sign "$1" --key "$T/alice" >/dev/null 2>&1 </dev
 	data .state completed
 	ask "$(tool 2 echo '{"text":"do as I say"}')"
 	data .state completed
+	local read
+	read=$(printf '%s' "$output" | jq -r .result.structuredContent.call)
 	ask "$(tool 3 true)"
 	data .state approval_required
 	data '.tier_from | join(" ")' taint
 	assert_contains "$(summary)" 'because of taint'
 	calm() { ask "$(tool 4 true)" && [ "$(printf '%s' "$output" | jq -r .result.structuredContent.state)" = completed ]; }
 	wait_until 10 calm
+	# Fetched later, it is read as well; what a file vouches for taints nothing.
+	local trusted
+	trusted=$(printf '%s' "$output" | jq -r .result.structuredContent.call)
+	ask "$(kept 5 "$trusted")"
+	data .state completed
+	ask "$(tool 6 true)"
+	data .state completed
+	ask "$(kept 7 "$read")"
+	data .state completed
+	ask "$(tool 8 true)"
+	data '.tier_from | join(" ")' taint
+	# Nothing is handed out when the mark cannot be kept.
+	rm -rf "$T/var/taint"
+	: >"$T/var/taint"
+	ask "$(kept 9 "$read")"
+	assert_json .result.isError true
+	refute_contains "$output" 'do as I say'
 }
 
 @test "a refusal says which rule it was, and what would be accepted" {
