@@ -165,7 +165,7 @@ static struct busy count_busy(const struct mcp_queue *q)
 		const struct mcp_request *r = q->requests[i];
 		size_t there = (size_t)mcp_door_there(&r->door);
 		busy.doors += there;
-		busy.calls += r->stage == RUNNING && r->wants != WANTS_LIST;
+		busy.calls += (size_t)mcp_queue_counts(r);
 		busy.lists += r->wants == WANTS_LIST ? there : 0;
 	}
 	return busy;

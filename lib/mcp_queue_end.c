@@ -14,7 +14,7 @@ static const size_t calls_at_once = 16;
 static const unsigned calls_before_more = 64;
 /* A call that found no room so often gives up: every time stands in the record. */
 static const unsigned crowded_most = 32;
-/* The first pause when none of ours is in the way; each further one is twice as long, up to 4 s. */
+/* The first pause when none of ours has to end first; each further one is twice as long, up to 4 s. */
 static const int64_t crowded_pause_ms = 250;
 
 int mcp_queue_settle(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)
@@ -113,6 +113,11 @@ size_t mcp_queue_limit(const struct mcp_queue *q)
 	return q->calls_limit > 0 ? q->calls_limit : calls_at_once;
 }
 
+int mcp_queue_counts(const struct mcp_request *r)
+{
+	return r->stage == RUNNING && r->wants != WANTS_LIST;
+}
+
 /* 1 when the toolkit had no room for the call: nothing was minted and nothing ran, so it can be made again. */
 static int is_crowded(const struct mcp_request *r)
 {
@@ -135,11 +140,11 @@ static void found_room(struct mcp_queue *q)
 		q->calls_limit++;
 }
 
-/* Put R back in the line when it found no room: it goes again when one of ours has ended, or, since others may be in
- * the way too, a while later. */
+/* Put R back in the line when it found no room: it goes again when one of those that count against the limit has ended,
+ * or, when none has to, a while later: calls that nobody waits for any more may hold the room, or other processes. */
 static int wait_for_room(struct mcp_queue *q, struct mcp_request *r, int64_t now)
 {
-	size_t others = 0;
+	size_t running = 0, holding = 0, limit = mcp_queue_limit(q);
 
 	if (!is_crowded(r)) {
 		if (r->wants == WANTS_CALL)
@@ -148,14 +153,15 @@ static int wait_for_room(struct mcp_queue *q, struct mcp_request *r, int64_t now
 	}
 	if (r->crowded >= crowded_most)
 		return 0;
-	for (size_t i = 0; i < q->count; i++)
-		others += q->requests[i] != r && q->requests[i]->wants == WANTS_CALL &&
-			  mcp_door_there(&q->requests[i]->door);
-	size_t limit = mcp_queue_limit(q);
-	limit = others < limit ? others : limit - 1;
+	for (size_t i = 0; i < q->count; i++) {
+		const struct mcp_request *other = q->requests[i];
+		running += other != r && mcp_queue_counts(other);
+		holding += other != r && other->wants == WANTS_CALL && mcp_door_there(&other->door);
+	}
+	limit = holding < limit ? holding : limit;
 	q->calls_limit = limit > 0 ? limit : 1;
 	q->calls_good = 0;
-	r->not_before = others > 0 ? 0 : now + (crowded_pause_ms << (r->crowded < 4 ? r->crowded : 4));
+	r->not_before = running >= q->calls_limit ? 0 : now + (crowded_pause_ms << (r->crowded < 4 ? r->crowded : 4));
 	r->crowded++;
 	mcp_door_clear(&r->door);
 	r->told = 0;

@@ -61,8 +61,9 @@ int mcp_queue_early(struct mcp_queue *q, struct mcp_request *r, int64_t now, str
 /* Answer R, which has no door that could, with WHY. */
 int mcp_queue_give_up(struct mcp_queue *q, struct mcp_request *r, const struct sbx_error *why, int64_t now,
 		      struct sbx_error *err);
-/* How many calls may be at the door at once. */
+/* How many calls may be at the door at once, and whether R is one of them. */
 size_t mcp_queue_limit(const struct mcp_queue *q);
+int mcp_queue_counts(const struct mcp_request *r);
 /* Its deadline has come. */
 int mcp_queue_overdue(struct mcp_queue *q, struct mcp_request *r, int64_t now, struct sbx_error *err);
 void mcp_queue_too_many(struct sbx_error *why);

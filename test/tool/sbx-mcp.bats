@@ -434,6 +434,21 @@ load ../mcp
 	silent
 }
 
+@test "no room because of a call that was cancelled and has not ended: it goes again at intervals, not at once" {
+	serve --deadline 2s -- "$DOOR" stuck "$W/free"
+	legacy
+	put '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hello","arguments":{"x":"hold"}}}'
+	wait_until 10 test -e "$W/free.started"
+	put '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}'
+	ask "$(call 2)"
+	assert_json '[.id, .result.structuredContent.error.code] | map(tostring) | join(" ")' '2 too_many_calls'
+	# At once, then after 0.25, 0.75 and 1.75 seconds.
+	[ "$(wc -l <"$W/free.tries")" -le 4 ]
+	: >"$W/free"
+	ask "$(call 3)"
+	assert_json '[.id, .result.isError] | map(tostring) | join(" ")' '3 null'
+}
+
 @test "a client that does not read holds it up, and loses nothing" {
 	serve -- "$DOOR" echo
 	legacy
