@@ -40,7 +40,8 @@ static int explain(struct words *w, const struct mcp_reply *reply, const char *p
 	int64_t class = SBX_UNAVAILABLE;
 
 	if (jv_is_valid(error)) {
-		json_int(error, "class", &class);
+		if (json_int(error, "class", &class) < 0 || !sbx_is_class(class))
+			class = SBX_UNAVAILABLE;
 		words_say(w, "door       missing  ");
 		words_line(w, json_str(error, "message"), line_max);
 		words_say(w, "\n");
@@ -72,10 +73,19 @@ static void say_entries(struct words *w, jv entries)
 /* What becomes of a call of this tier. */
 static const char *meaning(const char *tier)
 {
-	if (tier == NULL || strcmp(tier, "low") == 0)
-		return "runs";
-	return strcmp(tier, "medium") == 0 ? "runs, or waits for a person when its plan is not safe"
-					   : "waits for a person";
+	static const struct {
+		const char *tier, *meaning;
+	} known[] = {
+		{"low", "runs"},
+		{"medium", "runs, or waits for a person when its plan is not safe"},
+		{"high", "waits for a person"},
+		{"critical", "waits for a person"},
+	};
+
+	for (size_t i = 0; tier != NULL && i < ARRAY_LEN(known); i++)
+		if (strcmp(tier, known[i].tier) == 0)
+			return known[i].meaning;
+	return "its tier is not known";
 }
 
 static void say_tools(struct words *w, jv tools)

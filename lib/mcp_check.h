@@ -5,7 +5,8 @@
 #include "mcp_door.h"
 
 /* Ask DOOR and append the words to OUT, foreign ones made visible. 0: usable; -1: ERR says why not ("not_usable", 78;
- * the words say what is missing), or that the door gave no answer ("door_failed", 69, or its own error). */
+ * the words say what is missing), or that the door gave no answer ("door_failed": 69, or the class of the error that it
+ * answered with). */
 int mcp_check(const struct mcp_door_command *door, struct buf *out, struct sbx_error *err);
 
 #endif

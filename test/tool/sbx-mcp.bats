@@ -538,6 +538,20 @@ load ../mcp
 	assert_contains "$stderr" door_failed
 	run_sbx 69 "$SBX_BIN/sbx-mcp" --check -- "$DOOR" huge
 	run_sbx 69 "$SBX_BIN/sbx-mcp" --check -- "$DOOR" garbage
+	# Its own error has a class; what is none makes no success.
+	local class
+	for class in 77:77 0:69 2:69 256:69 -1:69 '"77":69' null:69; do
+		printf '{"sbx":1,"error":{"class":%s,"code":"c","message":"no, \\u001b[31m"}}' "${class%:*}" >"$W/object"
+		run_sbx "${class#*:}" "$SBX_BIN/sbx-mcp" --check -- "$DOOR" file "$W/object:0"
+		assert_contains "$output" 'door       missing  no, \x1b[31m'
+		assert_contains "$stderr" door_failed
+	done
+	printf '%s' '{"usable":true,"check":[],"tools":[{"name":"a","title":"A"},{"name":"b","title":"B","tier":"x"},{"name":"c","title":"C","tier":"medium"},{"name":"d","title":"D","tier":"critical"}]}' >"$W/object"
+	run_sbx 0 "$SBX_BIN/sbx-mcp" --check -- "$DOOR" file "$W/object:0"
+	assert_contains "$output" 'a: A (its tier is not known)'
+	assert_contains "$output" 'b: B (its tier is not known)'
+	assert_contains "$output" 'c: C (runs, or waits'
+	assert_contains "$output" 'd: D (waits for a person)'
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check -- no-such-program-anywhere
 	run_sbx 64 "$SBX_BIN/sbx-mcp" --check --client-config cursor
 	fresh_state
