@@ -44,15 +44,20 @@ void mcp_queue_too_many(struct sbx_error *why)
 	sbx_hint(why, "wait for them, then make it again");
 }
 
+/* REPLY counts for the lists that wait for it; what a door says when all have been answered is for nobody. */
 static int answer_lists(struct mcp_queue *q, const struct mcp_reply *reply, int64_t now, struct sbx_error *err)
 {
-	mcp_queue_learn(q, reply, now);
+	int learned = 0;
+
 	for (size_t i = 0; i < q->count; i++) {
 		struct mcp_request *r = q->requests[i];
 		auto_buf text = BUF_INIT(LIMIT_RPC_LINE);
 		struct sbx_error why = SBX_ERROR_INIT;
 		if (r->wants != WANTS_LIST || r->stage == UNWANTED)
 			continue;
+		if (!learned)
+			mcp_queue_learn(q, reply, now);
+		learned = 1;
 		if (r->id[0] == '\0') {
 			r->stage = UNWANTED; /* our own */
 			continue;

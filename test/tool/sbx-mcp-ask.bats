@@ -249,6 +249,21 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 	assert_equal "$(asked_for)" '{"given":"g"}'
 }
 
+@test "what a door says behind a list that was taken changes no question" {
+	start_door
+	able
+	: >"$W/lists.more"
+	ask '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+	assert_json '.result.tools[0].name' ask
+	rm "$W/lists.more"
+	local door
+	door=$(cat "$W/lists.pid")
+	wait_until 10 sh -c "! kill -0 $door 2>/dev/null"
+	ask '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{'"$CALL"'}}'
+	assert_json .method elicitation/create
+	assert_equal "$(wc -l <"$W/lists")" 1
+}
+
 @test "the list is asked for once a minute at most, whoever asks" {
 	start_door
 	able
