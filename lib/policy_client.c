@@ -234,11 +234,8 @@ static jv ask_entry(jv root, jv targets, jv tool, jv ask)
 jv client_list(jv entry, jv root, jv targets, jv tool)
 {
 	auto_jv asks = json_array(tool, "ask");
-	const char *output = json_str(tool, "output");
 	jv list = jv_array();
 
-	if (output != NULL && strcmp(output, "json") == 0)
-		entry = json_set_str(entry, "output", output);
 	for (int i = 0, n = json_length(asks); i < n; i++) {
 		auto_jv ask = json_at(asks, i);
 		list = json_append(list, ask_entry(root, targets, tool, ask));

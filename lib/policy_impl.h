@@ -55,6 +55,8 @@ int root_check_limits(const struct schema *s, const struct yaml_at *up, jv paren
 int root_check_require(const struct schema *s, const struct yaml_at *up, jv parent);
 /* "local", "gvisor", "cluster-gvisor" in their order; -1 for another. */
 int isolation_rank(const char *name);
+/* How many people must sign a call of TIER, which is high or critical. */
+int64_t root_threshold(jv root, enum tier tier);
 /* What untrusted output does to the calls after it, from "taint" of policy.yaml: the tier (TIER_LOW: nothing), and how
  * long it counts. */
 void root_taint(jv root, enum tier *raise, int64_t *for_s);
@@ -80,8 +82,8 @@ int client_check(const struct schema *s, jv tool);
 int client_check_form(const struct schema *s, const struct yaml_at *at, const char *form);
 /* 1 when a question asks for PARAM, so that a call may come without it. */
 int client_asks(jv tool, const char *param);
-/* Add to policy.run what concerns it: "output", "show", "untrusted"; and to an entry of the list: "output", "ask". Both
- * consume their first argument. */
+/* Add to policy.run what concerns it: "output", "show", "untrusted"; and to an entry of the list: "ask". Both consume
+ * their first argument. */
 jv client_run(jv run, jv tool);
 jv client_list(jv entry, jv root, jv targets, jv tool);
 

@@ -7,8 +7,6 @@
 #include "policy_impl.h"
 
 static const int64_t approval_ttl_s = LIMIT_APPROVAL_S;
-static const int64_t threshold_high = 1;
-static const int64_t threshold_critical = 2; /* one person alone can be deceived */
 
 /* What can make a tier; nothing else does. */
 struct tier_inputs {
@@ -114,7 +112,7 @@ static jv approval_terms(jv root, enum tier tier)
 {
 	auto_jv tiers = json_object(root, "tiers"), terms = json_object(tiers, tier_name(tier)),
 		ttl = json_get(terms, "ttl");
-	int64_t threshold = tier == TIER_CRITICAL ? threshold_critical : threshold_high, ttl_ms = approval_ttl_s * 1000;
+	int64_t ttl_ms = approval_ttl_s * 1000;
 	int verified = json_bool(terms, "user_verification");
 
 	if (tier < TIER_HIGH)
@@ -122,9 +120,8 @@ static jv approval_terms(jv root, enum tier tier)
 	/* A touch says that somebody was there; for what is critical the key must know who. */
 	if (verified < 0)
 		verified = tier == TIER_CRITICAL;
-	json_int(terms, "threshold", &threshold);
 	schema_duration(ttl, &ttl_ms);
-	jv approval = json_set_int(json_set_int(jv_object(), "threshold", threshold), "ttl_s",
+	jv approval = json_set_int(json_set_int(jv_object(), "threshold", root_threshold(root, tier)), "ttl_s",
 				   ttl_ms / 1000);
 	return verified ? json_set_bool(approval, "user_verification", 1) : approval;
 }

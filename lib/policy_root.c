@@ -4,6 +4,8 @@
 
 #include "policy_impl.h"
 
+static const int64_t threshold_high = 1;
+static const int64_t threshold_critical = 2; /* one person alone can be deceived */
 static const int64_t threshold_max = 9; /* people who must agree; more is a mistake */
 static const int64_t taint_ms = 30 * 60 * 1000; /* what an agent has read stays in its window for about a session */
 
@@ -310,6 +312,15 @@ static int check_taint(const struct schema *s, jv root)
 		return schema_fail(s, &at_raise, "medium, high or critical; nothing lowers a tier",
 				   "no tier to raise to");
 	return 0;
+}
+
+int64_t root_threshold(jv root, enum tier tier)
+{
+	auto_jv tiers = json_object(root, "tiers"), terms = json_object(tiers, tier_name(tier));
+	int64_t threshold = tier == TIER_CRITICAL ? threshold_critical : threshold_high;
+
+	json_int(terms, "threshold", &threshold);
+	return threshold;
 }
 
 void root_taint(jv root, enum tier *raise, int64_t *for_s)

@@ -87,16 +87,6 @@ static void join(jv texts, char *out, size_t size)
 	}
 }
 
-/* How many people a call of TIER needs. */
-static int64_t threshold_of(jv root, enum tier tier)
-{
-	auto_jv tiers = json_object(root, "tiers"), terms = json_object(tiers, tier_name(tier));
-	int64_t threshold = tier == TIER_CRITICAL ? 2 : 1;
-
-	json_int(terms, "threshold", &threshold);
-	return threshold;
-}
-
 /* The highest tier that some served tool can come to without a rule: its own, or what the plan that it takes makes of
  * it. */
 static enum tier highest_tier(const struct survey *s)
@@ -140,7 +130,7 @@ static void survey_approval(struct survey *s)
 	auto_jv names = names_in(text), people = people_of(&approvers, names);
 	join(people, list, sizeof list);
 	for (enum tier tier = TIER_HIGH; tier <= highest; tier++) {
-		int64_t needed = threshold_of(s->policy->root, tier);
+		int64_t needed = root_threshold(s->policy->root, tier);
 		say(s, "approval",
 		    json_length(people) >= needed ? FOUND_OK
 		    : tier == TIER_HIGH		  ? FOUND_MISSING
