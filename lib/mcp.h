@@ -69,31 +69,9 @@ void mcp_step_clear(struct mcp_step *step);
 #define MCP_STATE_MAX LIMIT_CALL
 /* One that is none of ours: WHY becomes "bad_state" (65); -1. */
 int mcp_bad_state(struct sbx_error *why);
-/* Error -32602 with what WHY says; its code is error.data.code. */
-int mcp_write_invalid(const char *id, const struct sbx_error *why, struct buf *out, struct sbx_error *err);
 
 /* The answer to a line that is no message (PROBLEM says why): without an id unless it can be salvaged. */
 int mcp_refuse_line(const char *line, size_t len, const struct sbx_error *problem, struct buf *out,
 		    struct sbx_error *err);
-
-/* A result in the envelope of its revision; consumes RESULT, an object. TTL_MS 0: it may not be kept. */
-#define MCP_TTL_NONE 0
-/* The name of a revision, such as "2025-11-25". */
-const char *mcp_version_name(enum mcp_version version);
-
-int mcp_write_result(enum mcp_version version, const char *id, jv result, int ttl_ms, struct buf *out,
-		     struct sbx_error *err);
-/* The same of an object that is JSON text already. */
-int mcp_write_result_text(enum mcp_version version, const char *id, const char *object, size_t len, int ttl_ms,
-			  struct buf *out, struct sbx_error *err);
-
-/* An InputRequiredResult of 2026-07-28 (basic/patterns/mrtr): REQUESTS is the JSON text of its inputRequests, STATE its
- * requestState, or NULL. */
-int mcp_write_input_required(const char *id, const char *requests, const char *state, struct buf *out,
-			     struct sbx_error *err);
-
-/* notifications/progress number N (each larger than the last) for TOKEN; MESSAGE may hold any bytes. */
-int mcp_write_progress(enum mcp_version version, const char *token, unsigned n, const char *message, struct buf *out,
-		       struct sbx_error *err);
 
 #endif

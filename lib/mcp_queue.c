@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mcp_result.h"
+#include "mcp_write.h"
 
 /* A list is read, not run: a door that takes longer is stuck. */
 static const int64_t list_deadline_ms = 20 * 1000;

@@ -8,6 +8,7 @@
 #include "mcp_result.h"
 #include "mcp_state.h"
 #include "mcp_tools.h"
+#include "mcp_write.h"
 
 /* As long as a list may be kept: what a tool asks changes only with its file. */
 static const int64_t asks_ms = 60 * 1000;

@@ -6,6 +6,7 @@
 #include "json_out.h"
 #include "mcp_content.h"
 #include "mcp_report.h"
+#include "mcp_write.h"
 #include "words.h"
 
 /* By construction of the call the parts come to less than half of it. */

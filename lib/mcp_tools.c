@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "mcp_write.h"
 #include "words.h"
 
 static const size_t words_max = (size_t)4 << 10;

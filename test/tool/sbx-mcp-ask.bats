@@ -183,6 +183,7 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 	start_door
 	modern
 	assert_json .result.resultType input_required
+	assert_json '.result._meta["io.modelcontextprotocol/serverInfo"].name' sbx-mcp
 	assert_json '[.result.inputRequests.who.method, .result.inputRequests.who.params.requestedSchema.properties.age.default] | map(tostring) | join(" ")' 'elicitation/create 0.5'
 	local first
 	first=$(state)

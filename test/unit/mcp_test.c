@@ -4,6 +4,7 @@
 #include "mcp_ask.h"
 #include "mcp_result.h"
 #include "mcp_tools.h"
+#include "mcp_write.h"
 #include "unit.h"
 
 #define META                                                                                                           \
