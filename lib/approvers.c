@@ -14,14 +14,9 @@ static int invalid(struct sbx_error *err, const char *person, const char *what)
 	return sbx_hint(err, "an entry below people: is NAME: {signers: [NAME], accounts: [NAME]}");
 }
 
-/* What the trust file may have as a principal. */
 static int is_name(const char *text)
 {
-	static const char allowed[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._+-";
-
-	return text != NULL && text[0] != '\0' && strlen(text) < SIGNER_SIZE &&
-	       strspn(text, allowed) == strlen(text);
+	return text != NULL && signers_is_name(text, strlen(text));
 }
 
 static int list_has(jv list, const char *name)

@@ -19,15 +19,6 @@
 static const int64_t make_ms = 5 * 60 * 1000;
 static const size_t public_max = 16 << 10;
 
-static int is_name(const char *text)
-{
-	static const char allowed[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._+-";
-
-	return text[0] != '\0' && text[0] != '-' && strlen(text) < SIGNER_SIZE &&
-	       strspn(text, allowed) == strlen(text);
-}
-
 static int make_key(const char *name, const char *file, const char *const *envp,
 		    struct sbx_error *err)
 {
@@ -109,7 +100,8 @@ int person_enrol(const char *name, const char *file, const char *const *envp, st
 	auto_free char *chosen = NULL, *public = NULL, *text = NULL;
 	size_t len;
 
-	if (!is_name(name))
+	/* It is an argument of ssh-keygen too. */
+	if (name[0] == '-' || !signers_is_name(name, strlen(name)))
 		return sbx_fail(err, SBX_USAGE, "bad_name",
 				"the name of the person is no principal of a trust file");
 	if (file == NULL && (file = chosen = default_file(person_home(envp), err)) == NULL)

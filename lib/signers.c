@@ -83,27 +83,31 @@ static struct slice next_word(struct words *w)
 	return word;
 }
 
-static int check_principals(struct slice names, unsigned line, struct sbx_error *err)
+int signers_is_name(const char *text, size_t len)
 {
 	static const char allowed[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@._+-";
-	size_t here = 0;
 
-	for (size_t i = 0; i <= names.len; i++) {
-		if (i == names.len || names.text[i] == ',') {
-			if (here == 0 || here >= SIGNER_SIZE)
-				return invalid(err, line,
-					       "a principal must have 1 to 64 characters");
-			here = 0;
-		} else if (names.text[i] == '\0' || strchr(allowed, names.text[i]) == NULL) {
-			return invalid(
-				err, line,
-				"principals are exact names (no pattern, quote or negation)");
-		} else {
-			here++;
-		}
+	for (size_t i = 0; i < len; i++)
+		if (memchr(allowed, text[i], sizeof allowed - 1) == NULL)
+			return 0;
+	return len > 0 && len < SIGNER_SIZE;
+}
+
+static int check_principals(struct slice names, unsigned line, struct sbx_error *err)
+{
+	const char *name = names.text, *end = names.text + names.len;
+
+	for (;;) {
+		const char *comma = memchr(name, ',', (size_t)(end - name));
+		if (!signers_is_name(name, (size_t)((comma != NULL ? comma : end) - name)))
+			return invalid(err, line,
+				       "principals are exact names of 1 to 64 letters, digits and "
+				       "@._+- (no pattern, quote or negation)");
+		if (comma == NULL)
+			return 0;
+		name = comma + 1;
 	}
-	return 0;
 }
 
 /* YYYYMMDD[HHMM[SS]]Z; without the Z ssh-keygen reads local time, so two hosts would disagree. */

@@ -18,6 +18,9 @@
 /* Behind the name of the trust file: the revoked keys. */
 #define SIGNERS_REVOKED_SUFFIX ".revoked"
 
+/* 1 when TEXT is a principal that a trust file may have: 1 to SIGNER_SIZE - 1 letters, digits and @._+-. */
+int signers_is_name(const char *text, size_t len);
+
 /* Find the key KEY (public key blob) in the TEXT of a trust file, in a line that allows NAMESPACE
  * and is valid at NOW: NAME gets the first principal of the first such line. The whole text is
  * checked first: "signers_invalid" (78, with the line's number). The key is in no line:

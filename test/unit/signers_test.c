@@ -159,6 +159,35 @@ static void test_revoked(void)
 	CHECK_STR(kit_verify(&armor), "");
 }
 
+static void test_names(void)
+{
+	static const struct {
+		const char *text;
+		size_t len;
+		int is_name;
+	} cases[] = {
+		{"a", 1, 1},
+		{"alice@example.org", 17, 1},
+		{"-_.+9Z", 6, 1},
+		{"a b", 1, 1}, /* the rest is not looked at */
+		{"0123456789012345678901234567890123456789012345678901234567890123", 64, 1},
+		{"01234567890123456789012345678901234567890123456789012345678901234", 65, 0},
+		{"", 0, 0},
+		{"a,b", 3, 0},
+		{"a b", 3, 0},
+		{"a*", 2, 0},
+		{"!a", 2, 0},
+		{"\"a\"", 3, 0},
+		{"a\0b", 3, 0},
+		{"\xc3\xa4", 2, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		printf("# name %zu\n", i);
+		CHECK(signers_is_name(cases[i].text, cases[i].len) == cases[i].is_name);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 1 || kit_begin(argv[0]) < 0)
@@ -166,6 +195,7 @@ int main(int argc, char **argv)
 	kit_make_key("ed", "ed25519", "256");
 	kit_make_key("p256", "ecdsa", "256");
 	test_trust_file();
+	test_names();
 	test_times();
 	test_revoked();
 	return kit_end();
