@@ -213,7 +213,7 @@ int mcp_queue_ask(struct mcp_queue *q, struct mcp_request *r, enum mcp_may *may,
 	if (r->asking.begun || begin(q, r, &why) == 0)
 		return ask_next(q, r, asks, may, err);
 	*may = WAS_ANSWERED;
-	return why.class == SBX_BAD_REQUEST ? answer_invalid(q, r, &why, err) : answer_refused(q, r, &why, err);
+	return strcmp(why.code, "bad_state") == 0 ? answer_invalid(q, r, &why, err) : answer_refused(q, r, &why, err);
 }
 
 int mcp_queue_withdraw(struct mcp_queue *q, struct mcp_request *r, struct sbx_error *err)

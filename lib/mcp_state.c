@@ -27,7 +27,7 @@ static int open_home(const char *home, struct sbx_error *err)
 /* Two processes may begin at once; both take the file that one of them made. */
 static int load_key(const char *home, struct secret *key, struct sbx_error *err)
 {
-	struct sbx_error missing = SBX_ERROR_INIT, exists = SBX_ERROR_INIT;
+	struct sbx_error missing = SBX_ERROR_INIT, exists = SBX_ERROR_INIT, unread = SBX_ERROR_INIT;
 	unsigned char fresh[KEY_SIZE];
 	auto_fd dir = open_home(home, err);
 
@@ -44,9 +44,15 @@ static int load_key(const char *home, struct secret *key, struct sbx_error *err)
 		explicit_bzero(fresh, sizeof fresh);
 		present = io_open_file(dir, key_name, IO_PRIVATE, err);
 	}
-	if (present < 0 || secret_read_fd(key, present, KEY_SIZE, err) < 0)
+	if (present < 0)
 		return -1;
-	return key->len == KEY_SIZE ? 0 : sbx_fail(err, SBX_CONFIG, "unsafe_file", "the key for questions is cut off");
+	if (secret_read_fd(key, present, KEY_SIZE, &unread) < 0 && unread.class != SBX_BAD_REQUEST) {
+		*err = unread;
+		return -1;
+	}
+	return key->len == KEY_SIZE ? 0
+				    : sbx_fail(err, SBX_CONFIG, "unsafe_file",
+					       "the key for questions is not %d bytes long", KEY_SIZE);
 }
 
 static int mac_of(const struct secret *key, const char *payload, size_t len, char hex[DIGEST_HEX_SIZE],

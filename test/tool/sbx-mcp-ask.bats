@@ -226,10 +226,17 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 	# A key that others may read proves nothing, and that is no fault of the client's.
 	modern
 	good=$(state)
-	chmod 644 "$HOME/.local/state/sbx-mcp.key"
+	local key=$HOME/.local/state/sbx-mcp.key
+	chmod 644 "$key"
 	modern '"requestState":'"$good"
 	assert_json '[.error, .result.isError, .result.structuredContent.error.code] | map(tostring) | join(" ")' 'null true unsafe_file'
-	chmod 600 "$HOME/.local/state/sbx-mcp.key"
+	# Nor is one of another length.
+	chmod 600 "$key"
+	cp -p "$key" "$W/key"
+	echo more >>"$key"
+	modern '"requestState":'"$good"
+	assert_json '[.error, .result.isError, .result.structuredContent.error.code] | map(tostring) | join(" ")' 'null true unsafe_file'
+	cp -p "$W/key" "$key"
 	modern '"requestState":'"$good"
 	assert_json .result.resultType input_required
 }
@@ -237,7 +244,7 @@ state() { printf '%s' "$output" | jq .result.requestState; }
 @test "modern: a response that is no answer, a decline, and an account that can keep no key" {
 	start_door
 	modern '"inputResponses":{"who":12345}'
-	assert_json .error.code -32602
+	assert_json '[.error.code, .error.data.code] | map(tostring) | join(" ")' '-32602 bad_request'
 	modern '"inputResponses":{"who":{"action":"accept","content":{"name":{"a":1}}}}'
 	assert_json .error.code -32602
 	modern '"inputResponses":{"who":{"action":"decline"}}'
