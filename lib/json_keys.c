@@ -43,7 +43,7 @@ int json_keys_grow(struct json_keys *keys, struct sbx_error *err)
 		keys->tags = tags;
 	if (hashes == NULL || tags == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	memset(tags + cap, 0, SEVERAL * sizeof *tags);
+	memset(tags + keys->cap, 0, (cap - keys->cap + SEVERAL) * sizeof *tags);
 	keys->cap = cap;
 	return 0;
 }
