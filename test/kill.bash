@@ -90,8 +90,8 @@ approved_call() {
 mend() {
 	local said line end=$((SECONDS + 60))
 	while :; do
-		find "$T/var/runs" -mindepth 2 -maxdepth 2 -type f ! -name 'ended*' -newermt '-70 seconds' -exec touch -d '-2 minutes' {} + 2>/dev/null
-		find "$T/var/runs" -mindepth 1 -maxdepth 1 -type d -empty -exec touch -d '-2 minutes' {} +
+		find "$T/var/runs" -mindepth 2 -maxdepth 2 -type f ! -name 'ended*' -newermt '-70 seconds' -exec touch -c -d '-2 minutes' {} + 2>/dev/null
+		find "$T/var/runs" -mindepth 1 -maxdepth 1 -type d -empty -exec touch -c -d '-2 minutes' {} +
 		said=$(sbx-audit --mend 2>&1) || true
 		line=${said##*$'\n'}
 		case $line in
