@@ -5,7 +5,10 @@
 
 void hcl_begin(struct hcl_lex *lex, const char *text, size_t len)
 {
-	*lex = (struct hcl_lex){.at = text, .end = text + len, .line = 1};
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t skip = len >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+
+	*lex = (struct hcl_lex){.at = text + skip, .end = text + len, .line = 1};
 }
 
 int hcl_is(const char *text, size_t len, const char *word)
@@ -123,7 +126,32 @@ static int skip_string(struct hcl_lex *lex)
 	return 0;
 }
 
-/* 1 when the line at hand is MARK and white space. */
+/* Whether C may be a part of white space in somebody's Unicode: no character of ASCII that is seen. */
+static int may_be_blank(char c)
+{
+	return (unsigned char)c <= 0x20 || (unsigned char)c >= 0x7f;
+}
+
+/* Whether MARK stands from FROM to TO with nothing around it but what may be blank. One search, however long the line: a
+ * mark may itself be of bytes that may be blank. */
+static int may_be_mark(const char *from, const char *to, const char *mark, size_t len)
+{
+	const char *first = from, *last = to;
+
+	while (first < to && may_be_blank(*first))
+		first++;
+	while (last > from && may_be_blank(last[-1]))
+		last--;
+	if (last > from && (size_t)(last - from) > len)
+		from = last - len;
+	if ((size_t)(to - first) > len)
+		to = first + len;
+	return from < to && memmem(from, (size_t)(to - from), mark, len) != NULL;
+}
+
+/* 1 when the line at hand is MARK and white space; -1 when it may be for a reader that knows more white space than blank,
+ * tab and carriage return. Terraform is one, and which of it ends a heredoc is its Unicode library's to say: a guess here
+ * would hide a block from us that it reads. */
 static int is_mark(const struct hcl_lex *lex, const char *mark, size_t len)
 {
 	const char *from = lex->at, *to = memchr(from, '\n', (size_t)(lex->end - from));
@@ -134,7 +162,9 @@ static int is_mark(const struct hcl_lex *lex, const char *mark, size_t len)
 		from++;
 	while (to > from && (to[-1] == ' ' || to[-1] == '\t' || to[-1] == '\r'))
 		to--;
-	return (size_t)(to - from) == len && memcmp(from, mark, len) == 0;
+	if ((size_t)(to - from) == len && memcmp(from, mark, len) == 0)
+		return 1;
+	return may_be_mark(from, to, mark, len) ? -1 : 0;
 }
 
 /* "<<MARK" or "<<-MARK": its text, to the end of the line that closes it. 0 when it is none. */
@@ -163,7 +193,10 @@ static int take_heredoc(struct hcl_lex *lex)
 		}
 		lex->at++;
 		lex->line++;
-		if (is_mark(lex, mark, len))
+		int ends = is_mark(lex, mark, len);
+		if (ends < 0)
+			return -1;
+		if (ends > 0)
 			break;
 	}
 	skip_line(lex);

@@ -22,11 +22,12 @@ struct hcl_lex {
 	unsigned depth; /* of templates in templates */
 };
 
-/* Over the LEN bytes at TEXT, which must outlive it. */
+/* Over the LEN bytes at TEXT, which must outlive it. A byte order mark before them is passed over, as Terraform does. */
 void hcl_begin(struct hcl_lex *lex, const char *text, size_t len);
 
 /* The next token, and the bytes that it was written with. -1: an end in the middle of something, a line break in a
- * quoted string, a NUL, or templates more than HCL_DEPTH deep. */
+ * quoted string, a NUL, templates more than HCL_DEPTH deep, or a line of a heredoc that ends it for a reader to whom more
+ * than blank, tab and carriage return is white space. */
 #define HCL_DEPTH 32
 int hcl_next(struct hcl_lex *lex, enum hcl_token *token, const char **text, size_t *len);
 

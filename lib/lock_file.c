@@ -183,6 +183,8 @@ int lock_file_read(const char *text, size_t len, jv *locked, struct sbx_error *e
 	auto_jv found = jv_array();
 
 	hcl_begin(&r.lex, text, len);
+	if (r.lex.at != text)
+		return invalid(&r, "it begins with a byte order mark, which terraform does not write");
 	for (;;) {
 		if (next_word(&r) < 0)
 			return -1;

@@ -99,6 +99,39 @@ static void test_types(void)
 	is_type("local");
 }
 
+/* Terraform passes over a byte order mark, in an override too. */
+static void test_byte_order_mark(void)
+{
+	put("main.tf", "\xef\xbb\xbfterraform {\n  backend \"s3\" {}\n}\n");
+	is_type("s3");
+	put("a_override.tf", "\xef\xbb\xbfterraform {\n  backend \"gcs\" {}\n}\n");
+	is_type("gcs");
+	gone("a_override.tf");
+	gone("main.tf");
+}
+
+/* The first heredoc ends at its first line for Terraform, which sees the block behind it, and that block's own heredoc
+ * hides it from a reader for whom the first one goes on. Behind other text the same blanks end nothing. */
+static void test_heredocs(void)
+{
+	static const char *const blanks[] = {"\xc2\xa0", "\xe3\x80\x80", "\v", "\f"};
+	char text[256];
+
+	for (size_t i = 0; i < ARRAY_LEN(blanks); i++) {
+		snprintf(text, sizeof text,
+			 "locals {\n  a = <<E\nE%s\n}\nterraform {\n  backend \"s3\" {}\n}\nlocals {\n  b = <<E\nE\n}\n",
+			 blanks[i]);
+		put("main.tf", text);
+		is_type("unknown");
+		snprintf(text, sizeof text,
+			 "locals {\n  a = <<E\nx%s\nE\n}\nterraform {\n  backend \"s3\" {}\n}\nlocals {\n  b = <<E\nE\n}\n",
+			 blanks[i]);
+		put("main.tf", text);
+		is_type("s3");
+	}
+	gone("main.tf");
+}
+
 static void test_unreadable(void)
 {
 	static const char *const texts[] = {
@@ -222,6 +255,8 @@ int main(void)
 	snprintf(path, sizeof path, "%s/envs", place);
 	CHECK(mkdir(path, 0755) == 0);
 	test_types();
+	test_byte_order_mark();
+	test_heredocs();
 	test_unreadable();
 	test_settings();
 	test_json();

@@ -152,6 +152,8 @@ static void test_tokens(void)
 	CHECK_STR(tokens("a = <<EOT\n${x}\nEOTX\n EOT \nb", out), "n../n$");
 	CHECK_STR(tokens("a = <<EOT\n${\nEOT\n}\nEOT\nb", out), "n../n$");
 	CHECK_STR(tokens("a << b", out), "n..n$");
+	CHECK_STR(tokens("\xef\xbb\xbf" "a b", out), "nn$");
+	CHECK_STR(tokens("a \xef\xbb\xbf" "b", out), "nn$");
 	CHECK_STR(tokens("/* } */ a // }\n}", out), "n/}$");
 	CHECK_STR(tokens("\"a", out), "!");
 	CHECK_STR(tokens("\"a\nb\"", out), "!");
@@ -159,6 +161,42 @@ static void test_tokens(void)
 	CHECK_STR(tokens("/* a", out), "!");
 	CHECK_STR(tokens("a = <<X\n", out), "n.!");
 	CHECK_STR(tokens("\"${\"${\"${\"${1}\"}\"}\"}\"", out), "s$");
+}
+
+/* A line of a heredoc that is its mark only when more is white space than we trim is not read at all. */
+static void test_marks(void)
+{
+	static const char *const doubtful[] = {"EOT\xc2\xa0", "EOT\xc2\x85", "\xe3\x80\x80" "EOT", " \vEOT", "EOT\f ",
+					       "EOT\xe2\x80\xa8\r", "\xff" "EOT", "EOT\x7f"};
+	static const char *const texts[] = {"\xc2\xa0", "EOTX", "x EOT", "EOT x\xc2\xa0", "EOT.", "-EOT", "\xc2\xa0" "EO"};
+	char text[64], out[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(doubtful); i++) {
+		snprintf(text, sizeof text, "a = <<EOT\n%s\nEOT\nb", doubtful[i]);
+		CHECK_STR(tokens(text, out), "n.!");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		snprintf(text, sizeof text, "a = <<EOT\n%s\nEOT\nb", texts[i]);
+		CHECK_STR(tokens(text, out), "n../n$");
+	}
+	CHECK_STR(tokens("a = <<\xc3\xa9\n\xc3\xa9\xc3\xa9x\n\xc2\xa0\n\xc3\xa9\nb", out), "n../n$");
+	CHECK_STR(tokens("a = <<\xc3\xa9\n\xc3\xa9\xc2\xa0\n\xc3\xa9\nb", out), "n.!");
+}
+
+/* A line as long as a file may be, of bytes that may be blank and may be the mark, is looked through once: once for each
+ * of its bytes would be minutes. */
+static void test_long_line(void)
+{
+	static const char begin[] = "a = <<\xc3\xa9\n", end[] = "x\n\xc3\xa9\nb";
+	static char text[1 << 20];
+	char out[64];
+	size_t len = sizeof begin - 1;
+
+	memcpy(text, begin, len);
+	for (; len + 2 + sizeof end <= sizeof text; len += 2)
+		memcpy(text + len, "\xc3\xa9", 2);
+	memcpy(text + len, end, sizeof end);
+	CHECK_STR(tokens(text, out), "n../n$");
 }
 
 /* Templates nest as deep as the limit, and no deeper: the reader recurses. */
@@ -185,6 +223,8 @@ int main(void)
 	test_refused();
 	test_count();
 	test_tokens();
+	test_marks();
+	test_long_line();
 	test_depth();
 	return unit_done();
 }
