@@ -72,7 +72,7 @@ static int hear_approval(jv event, void *context, struct sbx_error *err)
 		snprintf(asked->by, sizeof asked->by, "%s", call);
 	else if (strcmp(name, "approval.claimed") == 0)
 		snprintf(asked->holder, sizeof asked->holder, "%s", call);
-	else if (strcmp(name, "approval.released") == 0)
+	else if (strcmp(name, "approval.released") == 0 && strcmp(call, asked->holder) == 0)
 		asked->holder[0] = '\0';
 	asked->granted |= strcmp(name, "approval.granted") == 0;
 	asked->denied |= strcmp(name, "approval.denied") == 0;
