@@ -143,7 +143,7 @@ static int do_accept(struct approvals *approvals, const struct request *request,
 	if (approval_find(approvals, request->id, &row, err) < 0 ||
 	    approval_accept(approvals, &row, request->bytes, request->len, err) < 0)
 		return -1;
-	return say_ok(approvals, &row, "", 0, reply, err);
+	return say_row(reply, &row, 0, err); /* approval_accept has counted it */
 }
 
 /* The plan that a denied request would have applied holds secrets, and nobody needs it any more. */
