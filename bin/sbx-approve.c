@@ -141,11 +141,8 @@ static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
 static jv approval_member(const struct approval *row, const char *state)
 {
 	jv member = json_set_str(json_set_str(jv_object(), "state", state), "id", row->id);
-	jv signers = jv_array();
 
-	for (size_t i = 0; i < row->people.count; i++)
-		signers = json_append(signers, jv_string(row->people.who[i].signer));
-	member = json_set(member, "signers", signers);
+	member = json_set(member, "signers", approval_signers(row));
 	member = json_set_int(member, "needed", row->terms.threshold);
 	return json_set_str(member, "text_sha256", row->text_sha256);
 }

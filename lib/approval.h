@@ -130,6 +130,9 @@ int approval_check(struct approvals *approvals, struct approval *row, const stru
 /* Fill ROW->people: while it is open, with those whose signatures count now; later, with all. */
 void approval_count(const struct approvals *approvals, struct approval *row);
 
+/* The principals that ROW->people signed with, as an array. */
+jv approval_signers(const struct approval *row);
+
 /* Claim the checked ROW for CALL: one transaction with its event (approval.released first for a row that is claimed),
  * once the record says too that nobody has used it. Only 0 means that it is ours; when the database refuses at the very
  * end the event is taken back (approval.released), and nothing is spent. "approval_in_use" (69: another call was first),

@@ -90,7 +90,7 @@ static int record_claim(const struct approvals *approvals, const struct approval
 			struct sbx_error *err)
 {
 	jv event = json_set_str(jv_object(), "approval", row->id);
-	auto_jv details = json_set(event, "signers", approval_names(row, APPROVAL_SIGNERS));
+	auto_jv details = json_set(event, "signers", approval_signers(row));
 
 	return audit_append(approvals->state, AUDIT_INTENT, "approval.claimed", call, details, err);
 }

@@ -144,14 +144,12 @@ void approval_count(const struct approvals *approvals, struct approval *row)
 	}
 }
 
-jv approval_names(const struct approval *row, enum approval_names names)
+jv approval_signers(const struct approval *row)
 {
 	jv list = jv_array();
 
 	for (size_t i = 0; i < row->people.count; i++)
-		list = json_append(list, jv_string(names == APPROVAL_PERSONS
-							   ? row->people.who[i].name
-							   : row->people.who[i].signer));
+		list = json_append(list, jv_string(row->people.who[i].signer));
 	return list;
 }
 

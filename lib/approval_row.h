@@ -59,9 +59,6 @@ int approval_verify(const struct approvals *approvals, const struct approval *ro
 void approval_count_under(const struct approvals *approvals, struct approval *row,
 			  const struct approval_terms *terms, int counts[APPROVAL_PEOPLE_MAX],
 			  struct sbx_error *failure);
-/* The names of ROW->people as an array: of persons, or of the principals that they signed with. */
-enum approval_names { APPROVAL_PERSONS, APPROVAL_SIGNERS };
-jv approval_names(const struct approval *row, enum approval_names names);
 
 /* What has become of the call that claimed ROW: it works, or ended without a proof that it had started nothing, or with
  * one. */
