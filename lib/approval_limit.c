@@ -6,23 +6,16 @@
 /* The next message says how many wait by then. */
 static const int64_t tell_every_s = 60;
 
-static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
-{
-	(void)err;
-	*(int64_t *)context = store_row_number(row, 0);
-	return 0;
-}
-
 static int check_open(struct approvals *approvals, const struct approval *row,
 		      struct sbx_error *err)
 {
 	const struct store_value values[] = {store_text(row->principal)};
 	int64_t open = 0;
 
-	if (store_query(approvals->store,
-			"SELECT count(*) FROM approval"
-			" WHERE principal = ?1 AND state IN ('waiting','approved')",
-			values, ARRAY_LEN(values), take_number, &open, err) < 0)
+	if (store_query_number(approvals->store,
+			       "SELECT count(*) FROM approval"
+			       " WHERE principal = ?1 AND state IN ('waiting','approved')",
+			       values, ARRAY_LEN(values), &open, err) < 0)
 		return -1;
 	if (open < LIMIT_OPEN_APPROVALS)
 		return 0;
@@ -40,10 +33,10 @@ static int check_pause(struct approvals *approvals, const struct approval *row, 
 	const struct store_value values[] = {store_text(row->principal), store_text(row->tool),
 					     store_text(row->subject), store_number(now - pause)};
 
-	if (store_query(approvals->store,
-			"SELECT coalesce(max(denied), 0) FROM approval WHERE principal = ?1"
-			" AND state = 'denied' AND denied > ?4 AND (tool = ?2 OR subject = ?3)",
-			values, ARRAY_LEN(values), take_number, &denied, err) < 0)
+	if (store_query_number(approvals->store,
+			       "SELECT coalesce(max(denied), 0) FROM approval WHERE principal = ?1"
+			       " AND state = 'denied' AND denied > ?4 AND (tool = ?2 OR subject = ?3)",
+			       values, ARRAY_LEN(values), &denied, err) < 0)
 		return -1;
 	if (denied == 0)
 		return 0;
@@ -71,10 +64,8 @@ int approval_tell(struct approvals *approvals, struct approval *row, int64_t now
 		      "UPDATE clock SET told = ?1 WHERE one = 1 AND (told <= ?2 OR told > ?1)",
 		      values, ARRAY_LEN(values), &changed, err) < 0)
 		return -1;
-	return changed == 0 ? 0
-	       : store_query(approvals->store,
-			     "SELECT count(*) FROM approval WHERE state = 'waiting'", NULL, 0,
-			     take_number, &row->told_of, err) < 0
-		       ? -1
-		       : 0;
+	if (changed == 0)
+		return 0;
+	return store_query_number(approvals->store, "SELECT count(*) FROM approval WHERE state = 'waiting'", NULL, 0,
+				  &row->told_of, err);
 }

@@ -115,13 +115,6 @@ static int64_t ttl_of(const struct review *review)
 	return ttl;
 }
 
-static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
-{
-	(void)err;
-	*(int64_t *)context = store_row_number(row, 0);
-	return 0;
-}
-
 static void copy_string(char *out, size_t size, const char *text)
 {
 	snprintf(out, size, "%s", text != NULL ? text : "");
@@ -139,8 +132,8 @@ static int fill_request(struct approvals *approvals, const struct review *review
 	approval_clear(row);
 	if (audit_head(approvals->state, row->head, &sequence, err) < 0)
 		return -1;
-	if (store_query(approvals->store, "SELECT coalesce(max(number), 0) + 1 FROM approval", NULL, 0, take_number,
-			&row->number, err) < 0)
+	if (store_query_number(approvals->store, "SELECT coalesce(max(number), 0) + 1 FROM approval", NULL, 0,
+			       &row->number, err) < 0)
 		return -1;
 	row->status = APPROVAL_WAITING;
 	io_random_hex(row->id, ID_BYTES);

@@ -42,13 +42,6 @@ static int check_is_new(const struct approval *row, const struct offer *offer,
 	return 0;
 }
 
-static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
-{
-	(void)err;
-	*(int64_t *)context = store_row_number(row, 0);
-	return 0;
-}
-
 static int move_counter(struct approvals *approvals, const struct sshsig *sig,
 			struct sbx_error *err)
 {
@@ -58,8 +51,7 @@ static int move_counter(struct approvals *approvals, const struct sshsig *sig,
 
 	if (!sig->security_key)
 		return 0;
-	if (store_query(approvals->store, "SELECT counter FROM key WHERE sha256 = ?1", values, 1,
-			take_number, &last, err) < 0 ||
+	if (store_query_number(approvals->store, "SELECT counter FROM key WHERE sha256 = ?1", values, 1, &last, err) < 0 ||
 	    sshsig_check_counter(sig, last > 0 && last <= UINT32_MAX ? (uint32_t)last : 0, err) < 0)
 		return -1;
 	return store_run(approvals->store,

@@ -123,19 +123,6 @@ static int pragma(struct store *store, const char *sql, struct sbx_error *err)
 	return store_query(store, sql, NULL, 0, ignore_row, NULL, err) < 0 ? -1 : 0;
 }
 
-static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
-{
-	(void)err;
-	*(int64_t *)context = store_row_number(row, 0);
-	return 0;
-}
-
-static int pragma_number(struct store *store, const char *sql, int64_t *value, struct sbx_error *err)
-{
-	*value = -1;
-	return store_query(store, sql, NULL, 0, take_number, value, err) < 0 ? -1 : 0;
-}
-
 /* The file's author may be an attacker: nothing in it is code for us. */
 static int harden(struct store *store, struct sbx_error *err)
 {
@@ -183,10 +170,11 @@ static int create_schema(struct store *store, const struct store_schema *schema,
 
 static int check_schema(struct store *store, const struct store_schema *schema, int64_t *version, struct sbx_error *err)
 {
-	int64_t application;
+	int64_t application = -1;
 
-	if (pragma_number(store, "PRAGMA application_id", &application, err) < 0 ||
-	    pragma_number(store, "PRAGMA user_version", version, err) < 0)
+	*version = -1;
+	if (store_query_number(store, "PRAGMA application_id", NULL, 0, &application, err) < 0 ||
+	    store_query_number(store, "PRAGMA user_version", NULL, 0, version, err) < 0)
 		return -1;
 	if (application == 0 && *version == 0)
 		return 0;
@@ -357,6 +345,19 @@ int store_query(struct store *store, const char *sql, const struct store_value *
 	}
 	sqlite3_finalize(row.statement);
 	return told < 0 ? -1 : rows;
+}
+
+static int take_number(const struct store_row *row, void *context, struct sbx_error *err)
+{
+	(void)err;
+	*(int64_t *)context = store_row_number(row, 0);
+	return 1;
+}
+
+int store_query_number(struct store *store, const char *sql, const struct store_value *values, size_t count, int64_t *value,
+		       struct sbx_error *err)
+{
+	return store_query(store, sql, values, count, take_number, value, err) < 0 ? -1 : 0;
 }
 
 int64_t store_row_number(const struct store_row *row, int column)

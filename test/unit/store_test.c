@@ -128,6 +128,14 @@ static void test_statements(void)
 	sbx_error_clear(&err);
 	CHECK(store_run(store, "UPDATE t SET b = 'y' WHERE a = 99", NULL, 0, &changed, &err) == 0 && changed == 0);
 
+	CHECK(store_query_number(store, "SELECT a FROM t WHERE b = ?1", &row[1], 1, &sum, &err) == 0 && sum == 7);
+	/* No row, and no such table: what the caller had stands. A NULL is a row. */
+	sum = -5;
+	CHECK(store_query_number(store, "SELECT a FROM t WHERE a = 99", NULL, 0, &sum, &err) == 0 && sum == -5);
+	CHECK(store_query_number(store, "SELECT a FROM u", NULL, 0, &sum, &err) == -1 && sum == -5);
+	sbx_error_clear(&err);
+	CHECK(store_query_number(store, "SELECT max(a) FROM t WHERE a = 99", NULL, 0, &sum, &err) == 0 && sum == 0);
+
 	CHECK(store_begin(store, &err) == 0);
 	CHECK(store_run(store, "DELETE FROM t", NULL, 0, NULL, &err) == 0 && count(store) == 0);
 	store_rollback(store);
