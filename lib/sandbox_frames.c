@@ -173,16 +173,14 @@ static int take_refused(struct run *run, const struct frame *frame)
 /* A sandbox that is somewhere else can end in ways that a driver of this machine does not know: the driver says which. */
 static void take_end(struct run *run, jv object, enum told told)
 {
-	static const enum sbx_class classes[] = {SBX_COMMAND_FAILED, SBX_OUTCOME_UNKNOWN, SBX_BAD_REQUEST, SBX_UNAVAILABLE,
-						 SBX_OS, SBX_CANNOT_CREATE, SBX_IO, SBX_PROTOCOL, SBX_DENIED, SBX_CONFIG};
 	const char *code = json_str(object, "code"), *message = json_str(object, "message"), *hint = json_str(object, "hint");
 	enum sbx_class class = SBX_UNAVAILABLE;
 	int64_t number;
 
-	for (size_t i = 0; json_int(object, "class", &number) == 0 && i < ARRAY_LEN(classes); i++)
-		if (number == (int64_t)classes[i])
-			class = classes[i];
-	if (code == NULL || strspn(code, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(code))
+	/* That an approval is required would tell the agent to make the same call again, and this one has begun. */
+	if (json_int(object, "class", &number) == 0 && sbx_is_class(number) && number != SBX_APPROVAL_REQUIRED)
+		class = (enum sbx_class)number;
+	if (!is_code(code))
 		code = "driver_failed";
 	run->told = told;
 	sbx_fail(&run->outcome->trouble, class, code, "%s", message != NULL ? message : "the sandbox ended");

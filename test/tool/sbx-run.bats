@@ -545,6 +545,28 @@ no_sleeper() {
 	assert_call driver_failed
 }
 
+@test "a driver that tells its end: its code and its class are taken where they are some" {
+	local want class code told long
+	long=$(printf 'a%.0s' {1..40})
+	# shellcheck disable=SC2016 # the driver's own
+	fake_driver <<<'event "$(cat "$0.end")"'
+	while read -r want class code told; do
+		make_call true
+		printf '{"event":"failed","message":"it fell over","class":%s,"code":%s}' "$class" "$told" >"$FAKE/libexec/sbx/sbx-run-fake.end"
+		run_fake "$want"
+		assert_call "$code"
+	done <<-EOT
+		78 78 node_gone "node_gone"
+		70 70 node_gone "node_gone"
+		69 75 node_gone "node_gone"
+		69 2 node_gone "node_gone"
+		69 "78" ${long:1} "${long:1}"
+		78 78 driver_failed "$long"
+		78 78 driver_failed ""
+		78 78 driver_failed "Node gone"
+	EOT
+}
+
 @test "a driver that refuses" {
 	fake_driver <<-'EOT'
 		hello
