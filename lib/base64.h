@@ -14,4 +14,10 @@ static inline size_t base64_size(size_t len)
 	return (len + 2) / 3 * 4;
 }
 
+/* One group of them, for callers that choose where the bytes lie. The first three of LEFT bytes (at least one), or as many
+ * as there are, become four digits; and the first four of LEFT digits (a multiple of four) the bytes that they stand for:
+ * how many, fewer than three in the last group alone, or -1. */
+void base64_group(const unsigned char *bytes, size_t left, char digits[4]);
+int base64_ungroup(const char *digits, size_t left, unsigned char bytes[3]);
+
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base64.h"
 #include "io.h"
 #include "limit.h"
 
@@ -103,25 +104,6 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct line *)a)->name, ((const struct line *)b)->name);
 }
 
-/* The first of the two forms of base64 (RFC 4648 section 4), of exactly a digest. */
-static void to_base64(const unsigned char bytes[DIGEST_SIZE], char *out)
-{
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	size_t i;
-
-	for (i = 0; i + 2 < DIGEST_SIZE; i += 3) {
-		unsigned three = (unsigned)bytes[i] << 16 | (unsigned)bytes[i + 1] << 8 | bytes[i + 2];
-		for (int shift = 18; shift >= 0; shift -= 6)
-			*out++ = digits[three >> shift & 63];
-	}
-	unsigned two = (unsigned)bytes[i] << 8 | bytes[i + 1]; /* 32 = 10 * 3 + 2 */
-	*out++ = digits[two >> 10 & 63];
-	*out++ = digits[two >> 4 & 63];
-	*out++ = digits[two << 2 & 63];
-	*out++ = '=';
-	*out = '\0';
-}
-
 static void hash_lines(const struct walk *w, char hash[PACKAGE_HASH_SIZE])
 {
 	unsigned char bytes[DIGEST_SIZE];
@@ -135,8 +117,11 @@ static void hash_lines(const struct walk *w, char hash[PACKAGE_HASH_SIZE])
 		digest_add(&digest, "\n", 1);
 	}
 	digest_finish(&digest, bytes);
-	memcpy(hash, "h1:", 3);
-	to_base64(bytes, hash + 3);
+	memcpy(hash, "h1:", 3); /* and the first of the two forms of base64 (RFC 4648 section 4) */
+	hash += 3;
+	for (size_t i = 0; i < DIGEST_SIZE; i += 3, hash += 4)
+		base64_group(bytes + i, DIGEST_SIZE - i, hash);
+	*hash = '\0';
 }
 
 static int hash_dir(int fd, const char *path, const struct package_reader *reader, char hash[PACKAGE_HASH_SIZE],

@@ -24,7 +24,7 @@ static void test_both_ways(void)
 
 static void test_refused(void)
 {
-	static const char *const texts[] = {"", "AAF=", "AB==", "A===", "====", "AA=A", "AAE", "AA E", "AAE\n", "AA-_"};
+	static const char *const texts[] = {"", "AAF=", "AB==", "A===", "====", "AA=A", "AA==AAAA", "AAE", "AA E", "AAE\n", "AA-_"};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		unsigned char *out = NULL;
