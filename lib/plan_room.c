@@ -7,11 +7,10 @@
 #include <sys/stat.h>
 
 #include "clock.h"
-#include "io.h"
-#include "json.h"
-#include "plan.h"
+#include "plan_kept.h"
 
 struct kept {
+	const char *principal; /* whose */
 	int64_t plans;
 	uint64_t bytes;
 	int64_t first_end; /* when the first of them expires; 0: none */
@@ -42,58 +41,28 @@ static uint64_t bytes_in(int dir_fd)
 	return bytes;
 }
 
-/* Plan NAME, when it is PRINCIPAL's. */
-static void add_plan(int plans_fd, const char *name, const char *principal, struct kept *kept)
+static void add_plan(int dir_fd, jv seal, void *context)
 {
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	auto_free char *text = NULL;
-	auto_jv file = jv_invalid();
-	int64_t end;
-	size_t len;
-
-	if (!state_is_id(name))
-		return;
-	auto_fd dir = openat(plans_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (dir < 0 ||
-	    io_read_file(dir, PLAN_SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
-	    json_parse(text, len, LIMIT_CALL, &file, &ignored) < 0)
-		return;
-	auto_jv seal = json_object(file, "seal");
+	struct kept *kept = context;
 	const char *owner = json_str(seal, "principal"), *until = json_str(seal, "expires_at");
-	if (owner == NULL || strcmp(owner, principal) != 0)
+	int64_t end;
+
+	if (owner == NULL || strcmp(owner, kept->principal) != 0)
 		return;
 	kept->plans++;
-	kept->bytes += bytes_in(dir);
+	kept->bytes += bytes_in(dir_fd);
 	if (until != NULL && clock_parse(until, &end) == 0 &&
 	    (kept->first_end == 0 || end < kept->first_end))
 		kept->first_end = end;
-}
-
-static int count_kept(const struct state *state, const char *principal, struct kept *kept,
-		      struct sbx_error *err)
-{
-	auto_fd plans = state_dir(state, "plans", err);
-	int listed = plans < 0 ? -1 : openat(plans, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = listed < 0 ? NULL : fdopendir(listed);
-
-	*kept = (struct kept){0};
-	if (dir == NULL) {
-		base_close_fd(&listed);
-		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept plans");
-	}
-	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-		add_plan(plans, entry->d_name, principal, kept);
-	closedir(dir);
-	return 0;
 }
 
 int plan_make_room(const struct state *state, const char *principal, uint64_t bytes,
 		   struct sbx_error *err)
 {
 	char end[CLOCK_RFC3339_SIZE] = "a later time";
-	struct kept kept;
+	struct kept kept = {.principal = principal};
 
-	if (plan_drop_expired(state, err) < 0 || count_kept(state, principal, &kept, err) < 0)
+	if (plan_drop_expired_of(state, add_plan, &kept, err) < 0)
 		return -1;
 	if (kept.plans < LIMIT_KEPT_PLANS && kept.bytes + bytes <= LIMIT_KEPT_PLAN_BYTES)
 		return 0;

@@ -13,35 +13,53 @@
 
 static const int64_t half_made_age_s = 15 * 60; /* no call keeps a plan for this long */
 
-/* What is certain without the key: the time that the seal's file says, or that there is no seal in an old directory. A
- * forged time costs its forger a plan. */
-static int is_over(int plans, const char *name)
+/* What a crash left: half of a plan, or one whose run has copies of its own; what became of the run is not told here. */
+static int is_left_over(const char *name, int64_t age_s)
+{
+	return (strncmp(name, PLAN_HALF_MADE, strlen(PLAN_HALF_MADE)) == 0 && age_s > half_made_age_s) ||
+	       (strncmp(name, PLAN_TAKEN, strlen(PLAN_TAKEN)) == 0 && age_s > PLAN_TTL_S);
+}
+
+static jv read_seal(int dir_fd)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
 	auto_free char *text = NULL;
 	auto_jv file = jv_invalid();
-	int64_t expires_at;
-	struct stat st;
 	size_t len;
-	auto_fd dir = openat(plans, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 
-	if (dir < 0 || fstat(dir, &st) < 0)
-		return 0;
-	if (strncmp(name, PLAN_HALF_MADE, strlen(PLAN_HALF_MADE)) == 0)
-		return clock_seconds() - st.st_mtim.tv_sec > half_made_age_s;
-	/* Its run has copies of its own, and what became of the run is not told here. */
-	if (strncmp(name, PLAN_TAKEN, strlen(PLAN_TAKEN)) == 0)
-		return clock_seconds() - st.st_mtim.tv_sec > PLAN_TTL_S;
-	if (!state_is_id(name) ||
-	    io_read_file(dir, PLAN_SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
+	if (io_read_file(dir_fd, PLAN_SEAL_FILE, LIMIT_CALL, IO_PRIVATE, &text, &len, &ignored) < 0 ||
 	    json_parse(text, len, LIMIT_CALL, &file, &ignored) < 0)
-		return 0;
-	auto_jv seal = json_object(file, "seal");
+		return jv_invalid();
+	return json_object(file, "seal");
+}
+
+/* Certain without the key: a forged time costs its forger a plan. */
+static int has_expired(jv seal)
+{
 	const char *until = json_str(seal, "expires_at");
+	int64_t expires_at;
+
 	return until != NULL && clock_parse(until, &expires_at) == 0 && clock_seconds() >= expires_at;
 }
 
-int plan_drop_expired(const struct state *state, struct sbx_error *err)
+static int look_at(int plans, const char *name, plan_stays_fn *each, void *context, struct sbx_error *err)
+{
+	auto_fd dir = openat(plans, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct stat st;
+
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return 0;
+	if (!state_is_id(name))
+		return is_left_over(name, clock_seconds() - st.st_mtim.tv_sec) ? io_remove_tree(plans, name, err) : 0;
+	auto_jv seal = read_seal(dir);
+	if (has_expired(seal))
+		return io_remove_tree(plans, name, err);
+	if (each != NULL && jv_is_valid(seal))
+		each(dir, seal, context);
+	return 0;
+}
+
+int plan_drop_expired_of(const struct state *state, plan_stays_fn *each, void *context, struct sbx_error *err)
 {
 	auto_fd plans = state_dir(state, "plans", err);
 	int listed = plans < 0 ? -1 : openat(plans, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -53,11 +71,15 @@ int plan_drop_expired(const struct state *state, struct sbx_error *err)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the kept plans");
 	}
 	for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;)
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-		    is_over(plans, entry->d_name))
-			result = io_remove_tree(plans, entry->d_name, err);
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			result = look_at(plans, entry->d_name, each, context, err);
 	closedir(dir);
 	return result;
+}
+
+int plan_drop_expired(const struct state *state, struct sbx_error *err)
+{
+	return plan_drop_expired_of(state, NULL, NULL, err);
 }
 
 int plan_sweep(const struct state *state, struct sbx_error *err)

@@ -206,9 +206,7 @@ static void keep_plan(struct sandbox_stage *s)
 		log_error(&err);
 		o->state = SANDBOX_FAILED;
 		o->trouble = err;
-		return;
 	}
-	plan_drop_expired(s->state, &err);
 }
 
 static jv add_record_head(const struct sandbox_stage *s, jv result)
