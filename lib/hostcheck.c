@@ -115,29 +115,18 @@ static int check_backend(jv run, jv seal, int tree_fd, uint64_t size, struct sbx
 		       : plan_part_differs(PLAN_PART_WORKSPACE, "Terraform's own", err);
 }
 
-/* The lock file in the steps' directory of a packed tree: its text (owned by the caller; NULL: there is none). */
-static int find_lock(jv run, int tree_fd, uint64_t size, char **text, size_t *len, struct sbx_error *err)
-{
-	auto_jv workspace = json_object(run, "workspace");
-
-	return lock_file_find(tree_fd, size, json_str(workspace, "cwd"), text, len, err);
-}
-
 /* The live directory is another one than the copy: say what of it, its most telling parts first. */
 static int name_difference(const struct config *config, jv run, jv seal, const char *name, const char *tree,
 			   struct sbx_error *err)
 {
-	char sha256[DIGEST_HEX_SIZE], lock_sha256[DIGEST_HEX_SIZE] = "";
-	auto_free char *lock = NULL;
+	auto_jv workspace = json_object(run, "workspace");
+	char sha256[DIGEST_HEX_SIZE], lock_sha256[DIGEST_HEX_SIZE];
 	uint64_t size;
-	size_t len;
 	auto_fd copy = workspace_copy(config, name, tree, sha256, &size, err);
 
 	if (copy < 0 || check_backend(run, seal, copy, size, err) < 0 ||
-	    find_lock(run, copy, size, &lock, &len, err) < 0)
+	    lock_file_digest(copy, size, json_str(workspace, "cwd"), lock_sha256, err) < 0)
 		return -1;
-	if (lock != NULL)
-		digest_sha256_hex(lock, len, lock_sha256);
 	if (!same_text(json_str(seal, "lock_sha256"), lock_sha256))
 		return plan_part_differs(PLAN_PART_LOCK, NULL, err);
 	return plan_part_differs(PLAN_PART_TREE, NULL, err);
@@ -211,14 +200,14 @@ static int check_programs(const struct state *state, jv run, struct checked_plan
 /* The packages that the kept tree's lock file names, as the mirror has them now. */
 static int check_providers(const struct state *state, jv run, struct checked_plan *plan, struct sbx_error *err)
 {
-	auto_jv sealed = json_array(plan->seal, "providers");
+	auto_jv sealed = json_array(plan->seal, "providers"), workspace = json_object(run, "workspace");
 	const char *mirror = json_str(run, "mirror");
 	auto_free char *lock = NULL;
 	size_t len = 0;
 
 	plan->providers = jv_array();
 	if (mirror != NULL) {
-		if (find_lock(run, plan->tree_fd, plan->tree_size, &lock, &len, err) < 0)
+		if (lock_file_find(plan->tree_fd, plan->tree_size, json_str(workspace, "cwd"), &lock, &len, err) < 0)
 			return -1;
 		jv_free(take_jv(&plan->providers));
 		if (providers_find(mirror, lock, len, &plan->providers, err) < 0 ||

@@ -7,6 +7,8 @@
 #include "hcl_lex.h"
 #include "tree.h"
 
+#define LOCK_FILE_NAME ".terraform.lock.hcl"
+
 enum { PART_MAX = 128, HASH_MAX = 80 };
 static const int hashes_max = 256; /* every platform of a provider, in both forms, many times over */
 
@@ -197,16 +199,36 @@ int lock_file_read(const char *text, size_t len, jv *locked, struct sbx_error *e
 	return 0;
 }
 
+char *lock_file_path(const char *dir, struct sbx_error *err)
+{
+	int at_top = dir == NULL || strcmp(dir, ".") == 0;
+	char *path;
+
+	if (asprintf(&path, "%s%s" LOCK_FILE_NAME, at_top ? "" : dir, at_top ? "" : "/") >= 0)
+		return path;
+	sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	return NULL;
+}
+
 int lock_file_find(int tree_fd, uint64_t size, const char *dir, char **text, size_t *len, struct sbx_error *err)
 {
-	auto_free char *path = NULL;
-	int at_top = dir == NULL || strcmp(dir, ".") == 0;
-
 	*text = NULL;
 	*len = 0;
 	if (tree_fd < 0)
 		return 0;
-	if (asprintf(&path, "%s%s" LOCK_FILE_NAME, at_top ? "" : dir, at_top ? "" : "/") < 0)
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	return tree_find(tree_fd, size, path, LIMIT_LOCK_FILE, text, len, err) < 0 ? -1 : 0;
+	auto_free char *path = lock_file_path(dir, err);
+	return path == NULL || tree_find(tree_fd, size, path, LIMIT_LOCK_FILE, text, len, err) < 0 ? -1 : 0;
+}
+
+int lock_file_digest(int tree_fd, uint64_t size, const char *dir, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	sha256[0] = '\0';
+	if (lock_file_find(tree_fd, size, dir, &text, &len, err) < 0)
+		return -1;
+	if (text != NULL)
+		digest_sha256_hex(text, len, sha256);
+	return 0;
 }

@@ -21,21 +21,6 @@ int sandbox_makes_plan(jv run)
 	return 0;
 }
 
-/* Digest of the lock file in the packed tree; "" when there is none. */
-static int lock_digest(const struct sandbox_file *tree, const char *cwd, char sha256[DIGEST_HEX_SIZE],
-		       struct sbx_error *err)
-{
-	auto_free char *text = NULL;
-	size_t len;
-
-	sha256[0] = '\0';
-	if (lock_file_find(tree->fd, tree->size, cwd, &text, &len, err) < 0)
-		return -1;
-	if (text != NULL)
-		digest_sha256_hex(text, len, sha256);
-	return 0;
-}
-
 /* The program of the step that analyses: the one whose words about the plan were believed. */
 static jv judged_by(jv run, jv digests, jv analysis)
 {
@@ -159,7 +144,7 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 		return -1;
 	report = make_report(plan, outcome->analysis, total);
 	if (digest_fd_hex(outcome->plan_fd, LIMIT_ARTIFACT, plan_sha256, &size, err) < 0 ||
-	    lock_digest(&plan->tree, json_str(workspace, "cwd"), lock_sha256, err) < 0 ||
+	    lock_file_digest(plan->tree.fd, plan->tree.size, json_str(workspace, "cwd"), lock_sha256, err) < 0 ||
 	    json_digest(report, findings_sha256, err) < 0)
 		return -1;
 	clock_format(clock_seconds(), now);

@@ -257,12 +257,8 @@ static int fill_sealed(const struct sandbox_job *job, struct steps *steps, struc
 	json_int(state, "serial", &sealed->serial);
 	snprintf(sealed->lock_sha256, sizeof sealed->lock_sha256, "%s", lock != NULL ? lock : "");
 	snprintf(sealed->lineage, sizeof sealed->lineage, "%s", lineage != NULL ? lineage : "");
-	int at_top = strcmp(steps->cwd, ".") == 0;
-	if (asprintf(&sealed->lock_path, "%s%s" LOCK_FILE_NAME, at_top ? "" : steps->cwd, at_top ? "" : "/") < 0) {
-		sealed->lock_path = NULL;
-		return no_memory(err);
-	}
-	return fill_packages(job, sealed, err);
+	sealed->lock_path = lock_file_path(steps->cwd, err);
+	return sealed->lock_path != NULL ? fill_packages(job, sealed, err) : -1;
 }
 
 /* How strong an isolation is; -1 for a word that is none. */
