@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 
 #include "io.h"
+#include "isolation.h"
 #include "json_out.h"
 
 static const char *const namespace_names[STEPS_NAMESPACES] = {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"};
@@ -253,28 +254,24 @@ static const char *cluster_weakness(const struct evidence *e)
 	return NULL;
 }
 
-/* From the weakest to the strongest. */
-static const char *const levels[] = {"none", "local", "gvisor", "cluster-gvisor"};
-
-static size_t measured(const struct evidence *e)
+static enum isolation measured(const struct evidence *e)
 {
 	if (e->probe != NULL)
-		return cluster_weakness(e) == NULL ? 3 : 0;
-	return weakness(e) == NULL ? 1 : 0;
+		return cluster_weakness(e) == NULL ? ISOLATION_CLUSTER_GVISOR : ISOLATION_NONE;
+	return weakness(e) == NULL ? ISOLATION_LOCAL : ISOLATION_NONE;
 }
 
 int evidence_check(const struct evidence *e, const char *require, struct sbx_error *err)
 {
-	size_t found = measured(e), wanted = 1;
+	enum isolation found = measured(e), wanted = isolation_parse(require);
 
-	if (found == 0)
+	if (found == ISOLATION_NONE)
 		return sbx_fail(err, SBX_DENIED, "isolation_too_weak", "the sandbox is not isolated: %s",
 				e->probe != NULL ? cluster_weakness(e) : weakness(e));
-	while (wanted < ARRAY_LEN(levels) && strcmp(levels[wanted], require) != 0)
-		wanted++;
-	if (found < wanted)
+	/* What we do not know may be more than there is. */
+	if (wanted == ISOLATION_NONE || found < wanted)
 		return sbx_fail(err, SBX_DENIED, "isolation_too_weak",
-				"the tool requires more isolation than \"%s\"", levels[found]);
+				"the tool requires more isolation than \"%s\"", isolation_name(found));
 	return 0;
 }
 
@@ -308,7 +305,7 @@ static int put_bool(struct buf *out, const char *key, int value, struct sbx_erro
 int evidence_json(const struct evidence *e, const char *limits, struct buf *out, struct sbx_error *err)
 {
 	if (buf_add_str(out, "{", err) < 0 ||
-	    json_out_member(out, "isolation", levels[measured(e)], err) < 0 ||
+	    json_out_member(out, "isolation", isolation_name(measured(e)), err) < 0 ||
 	    json_out_member(out, "kernel", e->kernel, err) < 0 ||
 	    put_namespaces(e, out, err) < 0 || put_bool(out, "new_namespaces", e->new_namespaces, err) < 0 ||
 	    json_out_member_int(out, "seccomp", e->seccomp, err) < 0 ||

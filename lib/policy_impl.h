@@ -53,8 +53,6 @@ int root_check(const struct schema *s, jv root);
 /* The members "limits" and "require" that policy.yaml and a tool may both have. */
 int root_check_limits(const struct schema *s, const struct yaml_at *up, jv parent);
 int root_check_require(const struct schema *s, const struct yaml_at *up, jv parent);
-/* "local", "gvisor", "cluster-gvisor" in their order; -1 for another. */
-int isolation_rank(const char *name);
 /* How many people must sign a call of TIER, which is high or critical. */
 int64_t root_threshold(jv root, enum tier tier);
 /* What untrusted output does to the calls after it, from "taint" of policy.yaml: the tier (TIER_LOW: nothing), and how

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "isolation.h"
 #include "policy_impl.h"
 
 static const int64_t threshold_high = 1;
@@ -31,16 +32,6 @@ int tier_parse(const char *name, enum tier *tier)
 		*tier = (enum tier)i;
 		return 0;
 	}
-	return -1;
-}
-
-int isolation_rank(const char *name)
-{
-	static const char *const names[] = {"local", "gvisor", "cluster-gvisor"};
-
-	for (size_t i = 0; name != NULL && i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return (int)i;
 	return -1;
 }
 
@@ -210,7 +201,7 @@ static int check_isolation(const struct schema *s, const struct yaml_at *at, jv 
 
 	if (schema_fields(s, at, require, fields, ARRAY_LEN(fields)) < 0)
 		return -1;
-	if (isolation_rank(json_str(require, "isolation")) < 0)
+	if (isolation_parse(json_str(require, "isolation")) == ISOLATION_NONE)
 		return schema_fail(s, &here, "local, gvisor or cluster-gvisor", "no such isolation");
 	return 0;
 }

@@ -2,6 +2,7 @@
  * under the state directory, so that the same question gives the same bytes each time. */
 #include <string.h>
 
+#include "isolation.h"
 #include "policy_impl.h"
 
 static const int64_t ms_per_s = 1000;
@@ -68,16 +69,16 @@ static jv resolve_limits(jv root, jv tool)
 /* The stronger of what the tool (or the defaults) and its tier require. */
 const char *run_require(jv root, jv tool, enum tier tier)
 {
-	static const char *const names[] = {"local", "gvisor", "cluster-gvisor"};
 	auto_jv tiers = json_object(root, "tiers"), of_tier = json_object(tiers, tier_name(tier)),
 		tier_require = json_object(of_tier, "require");
 	auto_jv defaults = json_object(root, "defaults"), shared = json_object(defaults, "require"),
 		own = json_object(tool, "require");
-	int rank = isolation_rank(json_str(jv_is_valid(own) ? own : shared, "isolation"));
-	int least = isolation_rank(json_str(tier_require, "isolation"));
+	enum isolation of_tool = isolation_parse(json_str(jv_is_valid(own) ? own : shared, "isolation"));
+	enum isolation least = isolation_parse(json_str(tier_require, "isolation"));
 
-	rank = rank > least ? rank : least;
-	return names[rank < 0 ? 0 : rank];
+	if (least < ISOLATION_LOCAL)
+		least = ISOLATION_LOCAL;
+	return isolation_name(of_tool > least ? of_tool : least);
 }
 
 static const char *step_program(jv step)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
+#include "isolation.h"
 #include "lock_file.h"
 #include "sandbox_places.h"
 
@@ -261,23 +262,12 @@ static int fill_sealed(const struct sandbox_job *job, struct steps *steps, struc
 	return sealed->lock_path != NULL ? fill_packages(job, sealed, err) : -1;
 }
 
-/* How strong an isolation is; -1 for a word that is none. */
-static int rank_of(const char *isolation)
-{
-	static const char *const ranks[] = {"local", "gvisor", "cluster-gvisor"};
-
-	for (size_t i = 0; isolation != NULL && i < ARRAY_LEN(ranks); i++)
-		if (strcmp(ranks[i], isolation) == 0)
-			return (int)i;
-	return -1;
-}
-
 /* The tool's own requirement, or what the plan was made in when that was more. */
 static int fill_require(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
 {
 	const char *require = json_str(job->run, "require"), *planned = json_str(job->seal, "isolation");
 
-	if (rank_of(require) >= 0 && rank_of(planned) > rank_of(require))
+	if (isolation_parse(require) != ISOLATION_NONE && isolation_parse(planned) > isolation_parse(require))
 		require = planned;
 	if (require == NULL || strlen(require) >= sizeof steps->require)
 		return bad_run(err, "require");

@@ -484,8 +484,13 @@ fork_bomb() {
 }
 
 @test "more isolation than there is, or namespaces that nobody can compare, refuse" {
-	sandbox 0 require=gvisor step /app/probe print never end
-	assert_equal "$(frame refused .code)" isolation_too_weak
+	local require
+	for require in gvisor cluster-gvisor none unheard-of; do
+		sandbox 0 "require=$require" step /app/probe print never end
+		assert_equal "$require $(frame refused .code)" "$require isolation_too_weak"
+	done
+	sandbox 0 require=local step /app/probe print ran end
+	assert_equal "$(said out 1)" ran
 	sandbox 0 foreign step /app/probe print never end
 	assert_equal "$(frame refused .code)" isolation_too_weak
 	assert_equal "$(frame hello .isolation)" none
