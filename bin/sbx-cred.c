@@ -309,10 +309,9 @@ static int finish_run(struct bracket *b)
 static void hand_over(const struct filter *f)
 {
 	int64_t deadline = clock_mono_ms() + HAND_OVER_MS;
-	int is_whole = !f->is_unfinished &&
-		       (!state_stage_is_there(f->run_fd, "run") || state_stage_is_done(f->run_fd, "run"));
+	int is_whole = !f->is_unfinished && state_stage_is_over(f->run_fd, "run");
 
-	while (!is_whole && clock_left_ms(deadline) > 0 && !state_stage_is_there(f->run_fd, "audit"))
+	while (!is_whole && clock_left_ms(deadline) > 0 && !io_exists(f->run_fd, "audit"))
 		poll(NULL, 0, HAND_OVER_LOOK_MS);
 }
 

@@ -33,22 +33,11 @@ static int open_call(struct approvals *approvals, const char *call)
 	return state_is_id(call) ? state_run_open(approvals->state, call, &gone) : -1;
 }
 
-static int is_at_work(int run_fd)
-{
-	static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"};
-	int64_t modified;
-
-	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
-		if (state_stage_look(run_fd, stages[i], &modified) == STAGE_LOCKED)
-			return 1;
-	return 0;
-}
-
 int approval_call_works(struct approvals *approvals, const char *call)
 {
 	auto_fd run_fd = open_call(approvals, call);
 
-	return run_fd >= 0 && is_at_work(run_fd);
+	return run_fd >= 0 && state_run_works(run_fd);
 }
 
 /* Its locks are looked at first: a proof counts only when nobody is left who could still act. */
@@ -58,7 +47,7 @@ enum claimer approval_claimer(struct approvals *approvals, const struct approval
 
 	if (run_fd < 0)
 		return CLAIMER_PROVED_NOTHING;
-	if (is_at_work(run_fd))
+	if (state_run_works(run_fd))
 		return CLAIMER_WORKS;
 	return refused_verify(approvals->state, approvals->key, run_fd, row->call, row->id) == 1
 		       ? CLAIMER_STARTED_NOTHING

@@ -177,6 +177,11 @@ int io_create_file(int dirfd, const char *name, const void *bytes, size_t len, s
 	return put_file(dirfd, name, bytes, len, PUT_CREATE, err);
 }
 
+int io_exists(int dirfd, const char *name)
+{
+	return faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 int io_open_beneath(int dirfd, const char *path, int flags, uint64_t resolve)
 {
 	struct open_how how = {

@@ -34,6 +34,9 @@ int io_check_trust(int fd, const char *what, unsigned flags, struct sbx_error *e
 int io_replace_file(int dirfd, const char *name, const void *bytes, size_t len, struct sbx_error *err);
 int io_create_file(int dirfd, const char *name, const void *bytes, size_t len, struct sbx_error *err);
 
+/* 1 when something of this NAME lies in directory DIRFD, were it a symlink to nowhere. */
+int io_exists(int dirfd, const char *name);
+
 /* Open PATH beneath DIRFD: openat2 with RESOLVE_BENEATH and RESOLVE_NO_MAGICLINKS; RESOLVE may add RESOLVE_NO_SYMLINKS.
  * Returns the descriptor or -1 with errno. */
 int io_open_beneath(int dirfd, const char *path, int flags, uint64_t resolve);

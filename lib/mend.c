@@ -20,7 +20,6 @@
 
 static const char ended[] = "ended";
 static const char ended_briefly[] = "ended.brief";
-static const char *const stages[] = {"policy", "approve", "cred", "run", "audit"};
 
 /* One helper. sbx-run may wait 10 s for the lock of a workspace, sbx-cred for a server. */
 static const int64_t helper_ms = 60 * 1000;
@@ -32,11 +31,6 @@ struct look {
 	int has_run, has_cred, has_object;
 	int64_t newest; /* seconds */
 };
-
-static int exists(int dirfd, const char *name)
-{
-	return faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
 
 static int64_t modified(int dirfd, const char *name)
 {
@@ -50,24 +44,19 @@ static struct look look_at(int run_fd)
 	struct look look = {.newest = modified(run_fd, ".")};
 	int64_t at, newest = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(stages); i++) {
-		enum stage_state state = state_stage_look(run_fd, stages[i], &at);
+	for (size_t i = 0; i < STATE_STAGES; i++) {
+		enum stage_state state = state_stage_look(run_fd, state_stages[i], &at);
 		look.running |= state == STAGE_LOCKED;
 		look.dead |= state == STAGE_DEAD;
-		look.has_run |= state != STAGE_ABSENT && strcmp(stages[i], "run") == 0;
-		look.has_cred |= state != STAGE_ABSENT && strcmp(stages[i], "cred") == 0;
+		look.has_run |= state != STAGE_ABSENT && strcmp(state_stages[i], "run") == 0;
+		look.has_cred |= state != STAGE_ABSENT && strcmp(state_stages[i], "cred") == 0;
 		if (state != STAGE_ABSENT && at > newest)
 			newest = at;
 	}
 	if (newest > 0)
 		look.newest = newest;
-	look.has_object = exists(run_fd, CALL_OBJECT);
+	look.has_object = io_exists(run_fd, CALL_OBJECT);
 	return look;
-}
-
-int mend_is_running(int run_fd)
-{
-	return look_at(run_fd).running;
 }
 
 static void mark(int run_fd, const char *name)
@@ -78,16 +67,10 @@ static void mark(int run_fd, const char *name)
 		log_line("cannot mark a call as ended: %s", strerror(errno));
 }
 
-/* Its lock may still be held: by the process that asks. */
-static int came_to_its_end(int run_fd, const char *stage)
-{
-	return !exists(run_fd, stage) || state_stage_is_done(run_fd, stage);
-}
-
 void mend_end(int run_fd, enum mend_keep keep)
 {
-	for (size_t i = 0; i < ARRAY_LEN(stages); i++)
-		if (!came_to_its_end(run_fd, stages[i]))
+	for (size_t i = 0; i < STATE_STAGES; i++)
+		if (!state_stage_is_over(run_fd, state_stages[i]))
 			return;
 	mark(run_fd, keep == MEND_KEEP ? ended : ended_briefly);
 }
@@ -274,7 +257,7 @@ static int one(const struct mend *mend, int runs_fd, const char *call, enum mend
 	if (at == 0)
 		return mend_unended(mend, run_fd, call, outcome, err);
 	/* A state that could not be taken back yet is somebody's only copy: the next call on its directory takes it. */
-	if (mend_is_running(run_fd) || exists(run_fd, "state"))
+	if (state_run_works(run_fd) || io_exists(run_fd, "state"))
 		return 0;
 	*outcome = MEND_REMOVED;
 	return io_remove_tree(runs_fd, call, err);
@@ -286,7 +269,7 @@ int mend_call(const struct mend *mend, const char *call, enum mend_outcome *outc
 
 	if (runs_fd < 0)
 		return -1;
-	if (!state_is_id(call) || !exists(runs_fd, call))
+	if (!state_is_id(call) || !io_exists(runs_fd, call))
 		return sbx_fail(err, SBX_NO_INPUT, "call_unknown",
 				"there is no such call here, or it is over for more than a day");
 	return one(mend, runs_fd, call, outcome, err);

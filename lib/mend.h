@@ -51,7 +51,4 @@ int mend_all(const struct mend *mend, struct mend_count *count, struct sbx_error
 enum mend_keep { MEND_KEEP, MEND_KEEP_BRIEFLY };
 void mend_end(int run_fd, enum mend_keep keep);
 
-/* Whether a process of the call lives: 1 or 0. */
-int mend_is_running(int run_fd);
-
 #endif

@@ -15,6 +15,8 @@
 /* A stage file is writable while its stage works and read-only when it is done: a mode needs no block, so it can be set on a full disk too. */
 static const mode_t mode_working = 0600, mode_done = 0400;
 
+const char *const state_stages[STATE_STAGES] = {"policy", "approve", "cred", "run", "audit"};
+
 static int check_directory(int fd, const char *path, struct sbx_error *err)
 {
 	struct stat st;
@@ -196,7 +198,7 @@ int state_stage_begin(int run_fd, const char *name, struct sbx_error *err)
 	errno = failed;
 	if (failed != 0)
 		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot make the stage file");
-	if (faccessat(run_fd, "mend", F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	if (io_exists(run_fd, "mend"))
 		return sbx_fail(err, SBX_DENIED, "call_closed", "this call was given up and mended");
 	return take_fd(&fd);
 }
@@ -208,12 +210,7 @@ int state_stage_done(int stage_fd, struct sbx_error *err)
 	return 0;
 }
 
-int state_stage_is_there(int run_fd, const char *name)
-{
-	return faccessat(run_fd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
-int state_stage_is_done(int run_fd, const char *name)
+static int is_done(int run_fd, const char *name)
 {
 	struct stat st;
 
@@ -233,7 +230,22 @@ enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modifie
 	*modified_s = st.st_mtim.tv_sec;
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return STAGE_LOCKED;
-	return state_stage_is_done(run_fd, name) ? STAGE_DONE : STAGE_DEAD;
+	return is_done(run_fd, name) ? STAGE_DONE : STAGE_DEAD;
+}
+
+int state_stage_is_over(int run_fd, const char *name)
+{
+	return !io_exists(run_fd, name) || is_done(run_fd, name);
+}
+
+int state_run_works(int run_fd)
+{
+	int64_t modified;
+
+	for (size_t i = 0; i < STATE_STAGES; i++)
+		if (state_stage_look(run_fd, state_stages[i], &modified) == STAGE_LOCKED)
+			return 1;
+	return 0;
 }
 
 int state_mend_begin(int run_fd, struct sbx_error *err)

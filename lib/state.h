@@ -35,7 +35,11 @@ int state_is_id(const char *text);
 int state_run_create(const struct state *state, const char *call, struct sbx_error *err);
 int state_run_open(const struct state *state, const char *call, struct sbx_error *err);
 
-/* Begin stage NAME ("policy", "approve", "cred", "run", "audit") of the call: its file appears locked ("call_reused", 77, when it was
+/* The stages that leave a file there, in their order: "policy", "approve", "cred", "run", "audit". */
+#define STATE_STAGES 5
+extern const char *const state_stages[STATE_STAGES];
+
+/* Begin stage NAME of the call: its file appears locked ("call_reused", 77, when it was
  * there); then "call_closed" (77) when the call was mended meanwhile. Returns the locked descriptor: the lock lasts until it
  * and every copy given to a child are closed. */
 int state_stage_begin(int run_fd, const char *name, struct sbx_error *err);
@@ -45,9 +49,10 @@ int state_stage_done(int stage_fd, struct sbx_error *err);
 /* What a stage file tells to mending. */
 enum stage_state { STAGE_ABSENT, STAGE_LOCKED, STAGE_DEAD /* no lock, not done */, STAGE_DONE };
 enum stage_state state_stage_look(int run_fd, const char *name, int64_t *modified_s);
-/* 1 when the stage has begun; when it is marked as done; whoever holds its lock. */
-int state_stage_is_there(int run_fd, const char *name);
-int state_stage_is_done(int run_fd, const char *name);
+/* 1 when nothing of the stage is left to come: it is marked as done, whoever holds its lock, or it never began. */
+int state_stage_is_over(int run_fd, const char *name);
+/* 1 while a process holds the lock of any stage. */
+int state_run_works(int run_fd);
 
 /* Make the mend file of a call, which closes the call to every later stage, and lock it until the descriptor is closed: -1 without an error when
  * another process mends at this moment. A mending that died is taken up again by the next one. */

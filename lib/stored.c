@@ -137,7 +137,7 @@ static int without_object(const struct state *state, int run_fd, const char *cal
 		return -1;
 	if (strcmp(told.principal, principal) != 0)
 		return unknown(err);
-	if (told.has_result && !mend_is_running(run_fd)) {
+	if (told.has_result && !state_run_works(run_fd)) {
 		sbx_fail(err, mended_class(&told), "call_mended",
 			 "the processes of this call died; what the record knows of it is: %s", told.state);
 		return sbx_hint(err, "sbx-audit show --request-id %s", call);
