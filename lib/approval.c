@@ -57,7 +57,7 @@ static const char schema_sql[] =
 #define COLUMNS                                                                                    \
 	"id, number, state, subject, asked_by, principal, tool, tier, client, nonce, head, "       \
 	"created, expires, boot, booted, text, text_sha256, threshold, user_verification, why, "   \
-	"lost, call, round, denied_by, reason, resolved_by, mac"
+	"lost, call, round, reason, resolved_by, mac"
 
 static const char *const status_names[] = {"waiting", "approved", "claimed", "denied", "expired"};
 
@@ -155,10 +155,9 @@ static int copy_row(const struct approvals *approvals, const struct store_row *f
 	COPY_TEXT(to->lost, 20);
 	COPY_TEXT(to->call, 21);
 	to->round = store_row_number(from, 22);
-	COPY_TEXT(to->denied_by, 23);
-	COPY_TEXT(to->reason, 24);
-	COPY_TEXT(to->resolved_by, 25);
-	to->is_edited = !approval_is_genuine(approvals, to, store_row_text(from, 26));
+	COPY_TEXT(to->reason, 23);
+	COPY_TEXT(to->resolved_by, 24);
+	to->is_edited = !approval_is_genuine(approvals, to, store_row_text(from, 25));
 	return copy_bytes(from, 15, &to->text, &to->text_len, err);
 }
 
@@ -169,8 +168,7 @@ static int take_signature(const struct store_row *from, void *context, struct sb
 
 	COPY_TEXT(one->signer, 0);
 	COPY_TEXT(one->key_sha256, 1);
-	one->at = store_row_number(from, 2);
-	if (copy_bytes(from, 3, &one->armor, &one->armor_len, err) < 0)
+	if (copy_bytes(from, 2, &one->armor, &one->armor_len, err) < 0)
 		return -1;
 	to->signature_count++;
 	return to->signature_count == ARRAY_LEN(to->signatures);
@@ -184,7 +182,7 @@ static int copy_whole(struct approvals *approvals, const struct store_row *from,
 		return -1;
 	const struct store_value values[] = {store_text(to->id)};
 	return store_query(approvals->store,
-			   "SELECT signer, key_sha256, at, armor FROM signature WHERE approval = "
+			   "SELECT signer, key_sha256, armor FROM signature WHERE approval = "
 			   "?1 ORDER BY number",
 			   values, 1, take_signature, to, err) < 0
 		       ? -1

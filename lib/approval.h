@@ -38,7 +38,6 @@ void approvals_close(struct approvals *approvals);
 struct approval_signature {
 	char signer[SIGNER_SIZE]; /* the principal, when it was handed in */
 	char key_sha256[65];
-	int64_t at;  /* seconds */
 	char *armor; /* owned */
 	size_t armor_len;
 };
@@ -82,7 +81,6 @@ struct approval {
 	int is_edited;	 /* 1: somebody changed the row; nothing of it counts */
 	char call[STATE_ID_SIZE]; /* that claimed it last; "" before */
 	int64_t round;		  /* how often it was given back */
-	char denied_by[65];
 	char reason[257];
 	char resolved_by[65]; /* who said what became of its call; "" before */
 };
@@ -99,8 +97,7 @@ int approval_has_ended(const struct approval *approval);
  * at work), "outcome_unknown" (77: nobody knows what the call that claimed the last one has done),
  * "clock_went_back" (71), those of store, audit and review_text; and where a new one is asked for:
  * "too_many_approvals" (69: LIMIT_OPEN_APPROVALS of the principal are open), "approval_paused" (69:
- * a person denied the same, or another call of the tool, to the principal a moment ago). ROW must
- * be zeroed. */
+ * a person denied a call of this tool to the principal a moment ago). ROW must be zeroed. */
 int approval_meet(struct approvals *approvals, const struct review *review, const char *subject, struct approval *row,
 		  struct sbx_error *err);
 

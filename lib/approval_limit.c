@@ -31,11 +31,11 @@ static int check_pause(struct approvals *approvals, const struct approval *row, 
 {
 	int64_t pause = approvals->config->approval_pause_ms / 1000, denied = 0;
 	const struct store_value values[] = {store_text(row->principal), store_text(row->tool),
-					     store_text(row->subject), store_number(now - pause)};
+					     store_number(now - pause)};
 
 	if (store_query_number(approvals->store,
 			       "SELECT coalesce(max(denied), 0) FROM approval WHERE principal = ?1"
-			       " AND state = 'denied' AND denied > ?4 AND (tool = ?2 OR subject = ?3)",
+			       " AND state = 'denied' AND denied > ?3 AND tool = ?2",
 			       values, ARRAY_LEN(values), &denied, err) < 0)
 		return -1;
 	if (denied == 0)

@@ -115,8 +115,8 @@ int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, c
 		made = json_set_int(made, "exit", outcome->exit_code);
 	made = json_set_int(made, "took_ms", outcome->took_ms);
 	made = json_set(made, "artifacts", jv_copy(outcome->artifacts));
-	/* Together with findings they would be more than a call has room for, and a run that analyses shows none. */
-	if (json_length(outcome->shown) > 0 && json_bool(run, "analyse") != 1)
+	/* Never beside findings, for which a call would have no room then: the policy has it that a run shows the one or the other. */
+	if (json_length(outcome->shown) > 0)
 		made = json_set(made, "shown", jv_copy(outcome->shown));
 	if (jv_is_valid(outcome->isolation))
 		made = result_set_isolation(made, outcome->isolation);
