@@ -20,7 +20,7 @@ const char *approval_status_name(enum approval_status status);
 
 struct approvals {
 	const struct state *state;
-	const struct secret *key; /* of the seals: for `refused` */
+	const struct secret *key; /* of the seals: for `refused`, and for the MAC of a row */
 	const struct config *config;
 	int in_account;		 /* 1: the agent runs elsewhere */
 	enum review_level level; /* of every text */

@@ -51,7 +51,8 @@ static int move_counter(struct approvals *approvals, const struct sshsig *sig,
 
 	if (!sig->security_key)
 		return 0;
-	if (store_query_number(approvals->store, "SELECT counter FROM key WHERE sha256 = ?1", values, 1, &last, err) < 0 ||
+	if (store_query_number(approvals->store, "SELECT counter FROM key WHERE sha256 = ?1", values, 1, &last,
+			       err) < 0 ||
 	    sshsig_check_counter(sig, last > 0 && last <= UINT32_MAX ? (uint32_t)last : 0, err) < 0)
 		return -1;
 	return store_run(approvals->store,

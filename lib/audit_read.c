@@ -59,8 +59,8 @@ int audit_verify(const struct state *state, struct audit_verdict *verdict, struc
 }
 
 struct walk {
-	const char *id; /* of a call; may be NULL */
-	const char *word; /* stands in the lines that are wanted; may be NULL */
+	const char *id;	  /* of a call, whose records alone are wanted; may be NULL */
+	const char *word; /* stands in the lines that are wanted: only they are parsed; may be NULL */
 	audit_each_fn *each;
 	void *context;
 	struct buf held; /* a record whose next line may still declare it as torn */
@@ -69,15 +69,7 @@ struct walk {
 
 static int is_wanted(const struct walk *walk)
 {
-	char wanted[sizeof "\"request_id\":\"\"" + STATE_ID_SIZE];
-
-	if (walk->word != NULL && memmem(walk->held.data, walk->held.len, walk->word, strlen(walk->word)) == NULL)
-		return 0;
-	if (walk->id == NULL)
-		return 1;
-	int len = snprintf(wanted, sizeof wanted, "\"request_id\":\"%s\"", walk->id);
-	return len > 0 && (size_t)len < sizeof wanted &&
-	       memmem(walk->held.data, walk->held.len, wanted, (size_t)len) != NULL;
+	return walk->word == NULL || memmem(walk->held.data, walk->held.len, walk->word, strlen(walk->word)) != NULL;
 }
 
 static int deliver(struct walk *walk, struct sbx_error *err)
@@ -155,8 +147,11 @@ static int each_wanted(const struct state *state, struct walk *walk, struct sbx_
 
 int audit_each(const struct state *state, const char *id, audit_each_fn *each, void *context, struct sbx_error *err)
 {
-	struct walk walk = {.id = id, .each = each, .context = context};
+	char word[sizeof "\"request_id\":\"\"" + STATE_ID_SIZE];
+	struct walk walk = {.id = id, .word = id != NULL ? word : NULL, .each = each, .context = context};
 
+	if (id != NULL)
+		snprintf(word, sizeof word, "\"request_id\":\"%s\"", id);
 	return each_wanted(state, &walk, err);
 }
 

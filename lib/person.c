@@ -18,12 +18,10 @@ static const int64_t sign_ms = 5 * 60 * 1000;
 void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE])
 {
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-	char hex[DIGEST_HEX_SIZE];
 	unsigned char digest[DIGEST_SIZE];
 	uint64_t bits = 0;
 
-	digest_sha256_hex(text, len, hex);
-	digest_from_hex(hex, digest, sizeof digest);
+	digest_sha256(text, len, digest);
 	/* 8 digits of 5 bits are 5 bytes. */
 	for (int i = 0; i < 5; i++)
 		bits = bits << 8 | digest[i];

@@ -27,7 +27,7 @@ int person_confirm(const char *text, size_t len, const char *lost, struct sbx_er
 void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE]);
 
 /* Have ssh-keygen sign TEXT with KEY (a private key file, or the public key of one in an agent; NULL: the first of
- * ~/.ssh/id_ed25519_sk, id_ecdsa_sk, id_ed25519), with a person's ENVP, in a directory of its own that is removed
+ * ~/.ssh/id_sbx, id_ed25519_sk, id_ecdsa_sk, id_ed25519), with a person's ENVP, in a directory of its own that is removed
  * again. The armor goes to SIGNATURE. Text that is not printable ASCII is not signed: "unprintable" (76). "no_key"
  * (66), "not_signed" (1: ssh-keygen failed). */
 int person_sign(const char *text, size_t len, const char *key, const char *const *envp, struct buf *signature,

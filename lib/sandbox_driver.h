@@ -26,10 +26,11 @@ int driver_start(struct driver *driver, const struct sandbox_job *job, struct sb
 int64_t driver_deadline_ms(jv run);
 int64_t driver_grace_ms(jv run);
 
-/* `sbx-run-NAME --check` with its stdout on OUT: its exit status, or -1 with ERR. */
+/* `sbx-run-NAME --check` with {"settings": SETTINGS} on its stdin (drivers.NAME of sbx.yaml; invalid: an empty object)
+ * and its stdout on OUT: its exit status, or -1 with ERR. */
 int driver_check(const char *name, jv settings, int out, struct sbx_error *err);
 
-/* `sbx-run-NAME --mend CALL`: nothing of CALL's sandbox is left when it returns 0. "mend_failed" (69). The local driver
+/* `sbx-run-NAME --mend CALL`, with the same on its stdin: nothing of CALL's sandbox is left when it returns 0. "mend_failed" (69). The local driver
  * leaves nothing and is not asked. */
 int driver_mend(const char *name, jv settings, const char *call, struct sbx_error *err);
 

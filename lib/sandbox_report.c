@@ -115,7 +115,7 @@ int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, c
 		made = json_set_int(made, "exit", outcome->exit_code);
 	made = json_set_int(made, "took_ms", outcome->took_ms);
 	made = json_set(made, "artifacts", jv_copy(outcome->artifacts));
-	/* Never beside findings, for which a call would have no room then: the policy has it that a run shows the one or the other. */
+	/* Never beside findings, for which a call would have no room then: a tool that analyses cannot show files. */
 	if (json_length(outcome->shown) > 0)
 		made = json_set(made, "shown", jv_copy(outcome->shown));
 	if (jv_is_valid(outcome->isolation))

@@ -354,8 +354,8 @@ static int take_number(const struct store_row *row, void *context, struct sbx_er
 	return 1;
 }
 
-int store_query_number(struct store *store, const char *sql, const struct store_value *values, size_t count, int64_t *value,
-		       struct sbx_error *err)
+int store_query_number(struct store *store, const char *sql, const struct store_value *values, size_t count,
+		       int64_t *value, struct sbx_error *err)
 {
 	return store_query(store, sql, values, count, take_number, value, err) < 0 ? -1 : 0;
 }

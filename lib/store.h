@@ -69,7 +69,7 @@ int store_query(struct store *store, const char *sql, const struct store_value *
 		store_each_fn *each, void *context, struct sbx_error *err);
 
 /* *VALUE becomes the number in the first column of the first row, and stays what it was when there is no row. */
-int store_query_number(struct store *store, const char *sql, const struct store_value *values, size_t count, int64_t *value,
-		       struct sbx_error *err);
+int store_query_number(struct store *store, const char *sql, const struct store_value *values, size_t count,
+		       int64_t *value, struct sbx_error *err);
 
 #endif
