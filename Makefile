@@ -9,6 +9,9 @@ CFLAGS ?= -O2 -g
 # WERROR=1 (continuous integration) makes warnings fatal; SANITIZE=address,undefined builds with sanitizers.
 WERROR ?=
 SANITIZE ?=
+# V=1 shows the commands.
+V ?=
+say = $(if $(V),,@echo '  $@';)
 
 VERSION := 0.1.0
 
@@ -78,19 +81,19 @@ all: $(bins) $(signals)
 
 $(BUILD)/obj/%.o: lib/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(say)$(CC) $(SBX_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 $(BUILD)/obj/bin/%.o: bin/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(say)$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The system call filters of the sandbox and of sbx-plan are compiled here, once, and not at each start.
 $(BUILD)/gen/filter: lib/gen/filter.c lib/isolate_rules.c lib/isolate_rules.h lib/plan_calls.c lib/plan_calls.h Makefile
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -iquote lib $(CFLAGS) -o $@ \
+	$(say)$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -iquote lib $(CFLAGS) -o $@ \
 		lib/gen/filter.c lib/isolate_rules.c lib/plan_calls.c $(lib_seccomp)
 $(BUILD)/gen/%_filter.inc: $(BUILD)/gen/filter
-	$< $* > $@
+	@$< $* > $@
 $(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o: $(BUILD)/gen/isolate_filter.inc
 $(BUILD)/obj/bin/sbx-plan.o: $(BUILD)/gen/plan_filter.inc
 $(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o $(BUILD)/obj/bin/sbx-plan.o: SBX_CFLAGS += -iquote $(BUILD)/gen
@@ -98,25 +101,25 @@ $(BUILD)/obj/isolate_seccomp.o $(BUILD)/static/isolate_seccomp.o $(BUILD)/obj/bi
 # The signal rules as sbx-plan reads them; their examples run here.
 $(signals): $(BUILD)/bin/sbx-policy policy/signals $(wildcard policy/signals/*.yaml)
 	@mkdir -p $(@D)
-	$< signals policy/signals $@
+	@$< signals policy/signals $@
 	@chmod 644 $@
 
 sanitize_options := $(if $(SANITIZE),$(BUILD)/obj/sanitize_options.o)
 $(BUILD)/obj/sanitize_options.o: test/sanitize_options.c
 	@mkdir -p $(@D)
-	$(CC) -Wall -Wextra $(CFLAGS) -c -o $@ $<
+	$(say)$(CC) -Wall -Wextra $(CFLAGS) -c -o $@ $<
 
 $(archive): $(lib_objects)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(say)$(AR) rcs $@ $^
 
 $(programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/obj/bin/%.o $(sanitize_options) $(archive)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
+	$(say)$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
 
 $(helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/obj/bin/%.o $(sanitize_options) $(archive)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
+	$(say)$(CC) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $^ $(foreach l,$(link_$*),$(lib_$(l)))
 
 # Static: the first process of a root that holds no library, and what starts on every call and needs none. Sanitizers need a dynamic program, so these are
 # built without them.
@@ -126,7 +129,7 @@ $(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/sta
 $(static_programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/static/bin/%.o
 $(static_outputs):
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_sha256)
+	$(say)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_sha256)
 
 static_modules := base64 boot buf clock digest drive driver_fds error frame frame_lines hash_set io isolate isolate_limits isolate_mounts isolate_remedy isolate_seccomp isolation json_keys json_lex json_lex_block json_lex_number \
 	json_lex_skip json_lex_slow json_lex_text json_out log package plan_part process relay secret spawn start steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
@@ -135,58 +138,58 @@ static_modules_apart := $(if $(SANITIZE),$(static_modules),start)
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE
 $(BUILD)/static/libsbx.a: $(static_modules_apart:%=$(BUILD)/static/%.o) $(patsubst %,$(BUILD)/obj/%.o,$(filter-out $(static_modules_apart),$(static_modules)))
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(say)$(AR) rcs $@ $^
 $(BUILD)/static/%.o: lib/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(static_cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(say)$(CC) $(static_cflags) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(BUILD)/static/bin/%.o: bin/%.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(static_cflags) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(say)$(CC) $(static_cflags) -iquote lib $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # The code of the tests is compiled without optimization, which would take most of the time of a build; the modules under test are those of the programs.
 test_cflags = $(filter-out -D_FORTIFY_SOURCE=%,$(SBX_CFLAGS)) $(CPPFLAGS) $(CFLAGS) -O0
 
 $(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(test_cflags) -iquote lib -iquote test/unit $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
+	$(say)$(CC) $(test_cflags) -iquote lib -iquote test/unit $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
 
 # Programs that run inside a sandbox are static; tools of the tests that use our modules are not.
 $(BUILD)/test/%: test/helpers/%.c
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -static -o $@ $<
+	$(say)$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -static -o $@ $<
 
 # The dispatcher's loop for valgrind.
 $(BUILD)/test/mcpserve: test/helpers/mcpserve.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -Wl,--wrap=syscall -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_sha256)
+	$(say)$(CC) $(SBX_CFLAGS) -iquote lib $(CPPFLAGS) $(CFLAGS) $(SBX_LDFLAGS) $(LDFLAGS) -Wl,--wrap=syscall -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_sha256)
 
 test_tools_with_modules := sksign sshverify mksteps canned mkrecord
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(test_cflags) -iquote lib $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_crypto)
+	$(say)$(CC) $(test_cflags) -iquote lib $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_crypto)
 
 # A library that ssh-keygen loads; that has no sanitizer.
 $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -fPIC -shared $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_crypto)
+	$(say)$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -fPIC -shared $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_crypto)
 
 # The fuzz targets as programs of their own.
 fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"'
 $(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(CC) $(test_cflags) $(fuzz_flags) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
+	$(say)$(CC) $(test_cflags) $(fuzz_flags) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
 		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
 
 $(BUILD)/test/mkplan: test/helpers/mkplan_kinds.h
 
 $(BUILD)/test/wall: test/helpers/wall.c
 	@mkdir -p $(@D)
-	$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(filter-out -fsanitize=%,$(CFLAGS)) -fPIC -shared -o $@ $<
+	$(say)$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra $(filter-out -fsanitize=%,$(CFLAGS)) -fPIC -shared -o $@ $<
 
 $(BUILD)/test/jq: test/helpers/jq.c test/helpers/jq_filter.h
 	@mkdir -p $(@D)
-	$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
+	$(say)$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
 
 -include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
 
@@ -323,4 +326,4 @@ help:
 	@echo 'make check      static checks: manual pages, shell scripts, layout rules'
 	@echo 'make bench      figures, each as a ratio to a baseline measured beside it'
 	@echo 'make install    to DESTDIR and PREFIX (default /usr/local); make uninstall takes it away'
-	@echo 'variables: BUILD PREFIX DESTDIR ACCOUNT WERROR SANITIZE SBX_NO_INSTALL'
+	@echo 'variables: BUILD PREFIX DESTDIR ACCOUNT WERROR SANITIZE SBX_NO_INSTALL, and V=1, which shows the commands'
