@@ -5,6 +5,9 @@
 #include "kube_job.h"
 
 static const int64_t look_every_ms = 250;
+/* What was asked just before the deadline may be answered this much later: that something is still there is worth more
+ * than that the time is over. */
+static const int64_t answer_ms = 3000;
 
 static int list_left(const struct kube *kube, enum kube_kind kind, const char *query, int64_t deadline, jv *list,
 		     struct sbx_error *err)
@@ -48,6 +51,7 @@ int kube_mend(const struct kube *kube, const char *call, int64_t deadline, struc
 {
 	static const enum kube_kind kinds[] = {KUBE_JOB, KUBE_POD};
 	auto_buf query = BUF_INIT(256);
+	int64_t until = deadline + answer_ms;
 
 	if (kube_add_selector(&query, KUBE_LABEL_CALL, call, err) < 0)
 		return -1;
@@ -55,8 +59,8 @@ int kube_mend(const struct kube *kube, const char *call, int64_t deadline, struc
 		int left = 0;
 		for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 			auto_jv list = jv_invalid();
-			if (list_left(kube, kinds[i], buf_str(&query), deadline, &list, err) < 0 ||
-			    erase_listed(kube, kinds[i], list, deadline, err) < 0)
+			if (list_left(kube, kinds[i], buf_str(&query), until, &list, err) < 0 ||
+			    erase_listed(kube, kinds[i], list, until, err) < 0)
 				return -1;
 			auto_jv items = json_array(list, "items");
 			left += json_length(items);

@@ -8,6 +8,7 @@
 #include "clock.h"
 #include "kube_end.h"
 #include "kube_loop.h"
+#include "kube_mend.h"
 #include "kube_policy.h"
 #include "log.h"
 
@@ -37,6 +38,20 @@ struct run {
 
 /* --- creating --- */
 
+static int is_to_end(const struct run *r)
+{
+	return r->loop.stop != KUBE_RUNS || r->loop.trouble.class != SBX_OK;
+}
+
+/* -1 when it is to end, with what is wrong, if anything is: being stopped is no error. */
+static int may_go_on(const struct run *r, struct sbx_error *err)
+{
+	if (!is_to_end(r))
+		return 0;
+	*err = r->loop.trouble;
+	return -1;
+}
+
 /* A create may have reached the server although its answer did not reach us, and libcurl may have sent it again: what
  * is there already may be ours. KUBE_EXISTS is no failure here; the caller looks. */
 static int create(struct run *r, enum kube_kind kind, const void *body, size_t len, const char *doing,
@@ -59,12 +74,13 @@ static int create(struct run *r, enum kube_kind kind, const void *body, size_t l
 		}
 		int64_t wanted = http_retry_ms(x);
 		http_end(x);
-		if (got != KUBE_AGAIN || tries == TRIES || r->loop.stop != KUBE_RUNS) {
+		int again = got == KUBE_AGAIN && tries < TRIES && !is_to_end(r);
+		if (again && kube_loop_pause(&r->loop, wanted > pause ? wanted : pause, err) < 0)
+			return -1;
+		if (!again || is_to_end(r)) {
 			*err = why;
 			return -1;
 		}
-		if (kube_loop_pause(&r->loop, wanted > pause ? wanted : pause, err) < 0)
-			return -1;
 		pause *= 2;
 	}
 }
@@ -137,7 +153,7 @@ static int create_secret(struct run *r, const char *name, const char *file, cons
 	auto_secret text = SECRET_INIT;
 	struct http_exchange *answer = NULL;
 
-	if (kube_secret_text(r->t->job, r->uid, name, file, bytes, len, &text, err) < 0 ||
+	if (may_go_on(r, err) < 0 || kube_secret_text(r->t->job, r->uid, name, file, bytes, len, &text, err) < 0 ||
 	    create(r, KUBE_SECRET, text.data, text.len, "create a Secret", &answer, err) < 0)
 		return -1;
 	http_end(answer);
@@ -158,7 +174,7 @@ static int check_policies(struct run *r, struct sbx_error *err)
 static int create_last(struct run *r, const char *name, const char *file, const void *bytes, size_t len,
 		       struct sbx_error *err)
 {
-	if (check_policies(r, err) < 0)
+	if (check_policies(r, err) < 0 || may_go_on(r, err) < 0)
 		return -1;
 	r->began = 1;
 	return create_secret(r, name, file, bytes, len, err);
@@ -298,6 +314,15 @@ static int pod_is_gone(const struct kube_loop *l)
 	return l->watch.pod.name[0] == '\0' || l->watch.pod.gone;
 }
 
+/* A Pod that the watch never showed may run all the same: the server is asked. */
+static int see_it_gone(struct run *r, int64_t until, struct sbx_error *err)
+{
+	if (kube_mend(r->t->kube, r->t->job->call, until, err) < 0)
+		return -1;
+	r->loop.watch.pod.gone = 1;
+	return 0;
+}
+
 /* Ask it to stop, as its node asks: TERM, the grace, KILL. Its last words are still read. */
 static int stop_gently(struct run *r, struct sbx_error *err)
 {
@@ -306,7 +331,9 @@ static int stop_gently(struct run *r, struct sbx_error *err)
 
 	if (erase(r, KUBE_JOB, r->name, -1, until, err) < 0)
 		return -1;
-	if (l->watch.pod.name[0] != '\0' && erase(r, KUBE_POD, l->watch.pod.name, -1, until, err) < 0)
+	if (l->watch.pod.name[0] == '\0')
+		return r->began ? see_it_gone(r, until, err) : 0;
+	if (erase(r, KUBE_POD, l->watch.pod.name, -1, until, err) < 0)
 		return -1;
 	while (!pod_is_gone(l) && clock_left_ms(until) > 0)
 		if (kube_loop_turn(l, clock_left_ms(until), err) < 0)

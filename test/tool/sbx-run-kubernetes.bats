@@ -132,6 +132,34 @@ run_label() {
 	asked '^DELETE .*/jobs/.* 200'
 }
 
+@test "stopped, or in trouble, while it creates: the last Secret is not sent, so nothing starts" {
+	started policy-slow
+	drive 0
+	asked '^POST .*secrets.* 201'
+	fake_api_stop
+	rm -rf "$K"
+	local row mode deadline want event
+	for row in policy-slow:500:1:deadline watch-forbidden:20000:77:failed; do
+		IFS=: read -r mode deadline want event <<<"$row"
+		started policy-slow "$mode"
+		request ".limits.deadline_ms = $deadline"
+		drive "$want"
+		[ -n "$(event "$event" .message)" ]
+		assert_equal "$(jq -r .type "$D/lines")" event
+		run -1 grep -q '^POST .*secrets' "$K/requests"
+		asked '^DELETE .*/jobs/.* 200'
+		fake_api_stop
+		rm -rf "$K"
+	done
+	# Nor is it sent again, when the server wanted it later than the deadline is.
+	started secret-busy-once
+	request '.limits.deadline_ms = 500'
+	drive 69
+	[ -n "$(event deadline .message)" ]
+	assert_equal "$(event failed .code)" cluster_busy
+	assert_equal "$(grep '^POST .*secrets' "$K/requests" | cut -d' ' -f3)" 429
+}
+
 @test "no policy closes the namespace: the last Secret is not sent, so nothing starts" {
 	started policy-none
 	drive 78
@@ -251,6 +279,21 @@ run_label() {
 	[ -n "$(event killed .message)" ]
 	assert_equal "$(event lost .code)" cluster_lingers
 	asked '^DELETE .*/pods/.* 200'
+}
+
+@test "a Pod that no watch shows is asked for: gone, or unknown" {
+	started run-on watch-down slow-end
+	request '.limits.deadline_ms = 500'
+	drive 1
+	[ -n "$(event deadline .message)" ]
+	assert_equal "$(event lost .code)$(event killed .code)" ''
+	[ "$(grep -c '^GET .*/pods?labelSelector=[^&]* 200' "$K/requests")" -ge 2 ]
+	fake_api_stop
+	rm -rf "$K"
+	started run-on watch-down lingers
+	request '.limits.deadline_ms = 500'
+	drive 1
+	assert_equal "$(event lost .code)" cluster_lingers
 }
 
 @test "no node takes it: the deadline says so" {
