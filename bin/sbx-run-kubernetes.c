@@ -26,8 +26,8 @@ static const char usage[] =
 	"       sbx-run-kubernetes --check\n";
 
 static const size_t request_max = (size_t)1 << 20;
-static const int64_t mend_ms = 45000; /* whoever mends has a minute */
-static const int64_t check_ms = 30000;
+static const int64_t mend_ms = 45000;  /* whoever mends has a minute */
+static const int64_t check_ms = 30000; /* where the limits name no deadline_ms */
 /* The cluster's own deadline comes after ours: it is for a driver that was killed. */
 static const int64_t cluster_slack_s = 30;
 
@@ -355,10 +355,14 @@ static int check(struct start *s, int64_t began)
 		log_error(&err);
 		return (int)err.class;
 	}
-	int status = run_task(s, frames, -1, began + check_ms, &err);
+	int64_t until = began + limit(s, "deadline_ms", check_ms);
+	int status = run_task(s, frames, -1, until, &err);
 	if (status == 0 && read_answer(frames, &evidence, &err) == 0 && printf("OK %s\n", evidence) > 0 &&
 	    fflush(stdout) == 0)
 		return 0;
+	/* What else went wrong was said by the run. */
+	if (err.class == SBX_OK && status == SBX_COMMAND_FAILED && clock_left_ms(until) == 0)
+		sbx_fail(&err, SBX_UNAVAILABLE, "timeout", "the cluster did not run the sandbox in time");
 	if (err.class != SBX_OK)
 		log_error(&err);
 	return err.class != SBX_OK ? (int)err.class : status != 0 ? status : SBX_IO;

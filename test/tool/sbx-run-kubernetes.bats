@@ -404,6 +404,27 @@ run_label() {
 	run_sbx 77 bash -c "exec '$SBX_LIBEXEC/sbx-run-kubernetes' --mend $CALL <'$D/request'"
 }
 
+@test "--check says what it saw, or that nothing came in time" {
+	local check="exec '$SBX_LIBEXEC/sbx-run-kubernetes' --check <'$BATS_TEST_TMPDIR/request'"
+	started
+	run_sbx 0 bash -c "$check"
+	assert_equal "$output" 'OK {"isolation": "cluster-gvisor", "kernel": "fake"}'
+	fake_api_stop
+	rm -rf "$K"
+	started run-on
+	request '.limits.deadline_ms = 500'
+	run_sbx 69 bash -c "$check"
+	assert_equal "$output" ''
+	assert_contains "$stderr" timeout
+	fake_api_stop
+	rm -rf "$K"
+	# What the run said is not said in other words.
+	started died
+	run_sbx 1 bash -c "$check"
+	assert_contains "$stderr" sandbox_died
+	refute_contains "$stderr" timeout
+}
+
 @test "usage" {
 	run_sbx 64 "$SBX_LIBEXEC/sbx-run-kubernetes"
 	run_sbx 64 "$SBX_LIBEXEC/sbx-run-kubernetes" --mend nonsense
