@@ -40,8 +40,9 @@
 #define LIMIT_PROVIDER_FILES 1024
 /* Terraform's lock file: some hundred providers with all their digests. */
 #define LIMIT_LOCK_FILE ((size_t)1 << 20)
-/* A plan, and the JSON form of one, on their way back from a cluster: by a container's log, which kubelets turn at 10 MiB. */
-#define LIMIT_CLUSTER_ARTIFACT ((uint64_t)8 << 20)
+/* A plan, and the JSON form of one, on their way back from a cluster: in base64, by a container's log, which kubelets
+ * turn at 10 MiB. */
+#define LIMIT_CLUSTER_ARTIFACT ((uint64_t)7 << 20)
 /* The JSON form of a plan (it is some 200 times its plan file). */
 #define LIMIT_PLAN_JSON ((uint64_t)512 << 20)
 /* An address of a plan, or another text about a change: a for_each key is the longest part of one. */
