@@ -341,6 +341,12 @@ run_label() {
 		drive 78
 		assert_equal "$(event failed .code)" kubeconfig
 	done
+	for line in http://127.0.0.1 https://somebody@127.0.0.1; do
+		kubeconfig "$PORT" 'token: not-a-secret-token'
+		sed -i "s|server: https://127.0.0.1|server: $line|" "$K/kubeconfig"
+		drive 78
+		assert_equal "$(event failed .code)" bad_server
+	done
 	kubeconfig "$PORT" 'token: not-a-secret-token'
 	chmod 644 "$K/kubeconfig"
 	drive 78

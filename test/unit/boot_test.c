@@ -1,6 +1,12 @@
-/* boot: what goes in comes out, and no cut or lengthened text does. */
-#include "boot.h"
+/* boot, entry_boot: what goes in comes out, and no cut or lengthened text does; files that are not there. */
+#include "entry_boot.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io.h"
 #include "unit.h"
 
 static const unsigned char table[] = "table", inputs[] = "in\0puts";
@@ -27,6 +33,66 @@ static void check_cuts(const struct buf *text)
 		free(cut);
 	}
 	CHECK(accepted == 0);
+}
+
+static void put_file(const char *directory, const char *name, const void *bytes, size_t len)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_fd dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_fd fd = openat(dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	CHECK(io_write_all(fd, bytes, len, &err) == 0);
+}
+
+static const char *read_directory(const char *directory, struct entry_boot *boot)
+{
+	static struct sbx_error err;
+
+	err = (struct sbx_error)SBX_ERROR_INIT;
+	CHECK((entry_boot_read(directory, boot, &err) == 0) == (err.class == SBX_OK));
+	return err.code;
+}
+
+static void check_refused(const char *directory, const char *code)
+{
+	struct entry_boot boot = ENTRY_BOOT_INIT;
+
+	CHECK_STR(read_directory(directory, &boot), code);
+	entry_boot_clear(&boot);
+}
+
+/* As a cluster mounts it, file by file. */
+static void check_files(const struct buf *text)
+{
+	static const char secret[] = "a secret";
+	const char *base = getenv("TMPDIR");
+	char directory[4096], bytes[sizeof secret] = "";
+	struct entry_boot boot = ENTRY_BOOT_INIT;
+
+	snprintf(directory, sizeof directory, "%s/sbx-boot.XXXXXX", base != NULL ? base : "/tmp");
+	CHECK(mkdtemp(directory) != NULL);
+	check_refused(directory, "boot_missing");
+	put_file(directory, "boot.00", text->data, text->len / 2);
+	check_refused(directory, "wire_malformed");
+	/* The pieces are there, the credentials that they speak of are not. */
+	put_file(directory, "boot.01", text->data + text->len / 2, text->len - text->len / 2);
+	check_refused(directory, "boot_missing");
+	put_file(directory, BOOT_CREDENTIALS, secret, sizeof secret);
+	CHECK_STR(read_directory(directory, &boot), "");
+	CHECK(boot.boot.pids == 6 && boot.control_fd >= 0);
+	CHECK(pread(boot.credentials_fd, bytes, sizeof bytes, 0) == sizeof bytes);
+	CHECK_STR(bytes, secret);
+	CHECK(pread(boot.entry_fd, bytes, sizeof bytes, 0) == sizeof table && memcmp(bytes, table, sizeof table) == 0);
+	CHECK(pread(boot.inputs_fd, bytes, sizeof bytes, 0) == sizeof inputs &&
+	      memcmp(bytes, inputs, sizeof inputs) == 0);
+	entry_boot_clear(&boot);
+
+	auto_fd dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	unlinkat(dir, "boot.00", 0);
+	unlinkat(dir, "boot.01", 0);
+	unlinkat(dir, BOOT_CREDENTIALS, 0);
+	CHECK(rmdir(directory) == 0);
+	check_refused(directory, "boot_missing");
 }
 
 int main(void)
@@ -58,6 +124,7 @@ int main(void)
 	CHECK(got.inputs_len == sizeof inputs && memcmp(got.inputs, inputs, sizeof inputs) == 0);
 	boot_clear(&got);
 
+	check_files(&text);
 	check_cuts(&text);
 	CHECK(buf_add(&text, "x", 1, &err) == 0 && !decodes(text.data, text.len));
 	text.data[3] = 2; /* the version */
