@@ -279,7 +279,9 @@ static int put_egress(const struct evidence *e, struct buf *out, struct sbx_erro
 {
 	const struct probe *probe = e->probe;
 
-	if (json_out_member(out, "network", "policy", err) < 0 || json_out_key(out, "egress", err) < 0)
+	/* A probe that found no good round has proved nothing. */
+	if (json_out_member(out, "network", probe->closed.len > 0 ? "policy" : "present", err) < 0 ||
+	    json_out_key(out, "egress", err) < 0)
 		return -1;
 	return buf_addf(out, err, "{\"closed\":[%s],\"answered\":[%s],\"rounds\":%u,\"took_ms\":%lld}", buf_str(&probe->closed),
 			buf_str(&probe->answered), probe->rounds, (long long)probe->took_ms);

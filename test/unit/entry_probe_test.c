@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "entry_evidence.h"
 #include "unit.h"
 
 /* A network with a loopback and nothing else: no probe of a link leaves the machine. */
@@ -164,6 +165,33 @@ static void check_late(void)
 	close_port(&late);
 }
 
+static int says(const struct probe *probe, const char *network)
+{
+	struct evidence evidence;
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_buf json = BUF_INIT(65536);
+
+	CHECK(evidence_gather(NULL, probe, &evidence, &err) == 0 && evidence_json(&evidence, NULL, &json, &err) == 0);
+	evidence_clear(&evidence);
+	return strstr(buf_str(&json), network) != NULL;
+}
+
+/* Evidence speaks of a policy when a probe has seen one. */
+static void check_evidence(void)
+{
+	struct probe bad = PROBE_INIT, good = PROBE_INIT;
+	struct port open = open_port(ANSWERS), silent = silent_port();
+
+	CHECK_STR(probe_for(ONE_ROUND, NULL, open.address, NULL, NULL, &bad), "egress_open");
+	CHECK(says(&bad, "\"network\":\"present\"") && !says(&bad, "\"policy\""));
+	CHECK_STR(probe_for(PATIENT, NULL, silent.address, NULL, NULL, &good), "");
+	CHECK(says(&good, "\"network\":\"policy\"") && says(&good, silent.address));
+	probe_clear(&bad);
+	probe_clear(&good);
+	close_port(&open);
+	close_port(&silent);
+}
+
 int main(void)
 {
 	CHECK(own_network() == 0);
@@ -171,5 +199,6 @@ int main(void)
 	check_bad();
 	check_addresses();
 	check_late();
+	check_evidence();
 	return unit_done();
 }
