@@ -1,4 +1,6 @@
-# Shared by the bats files of sbx-run-kubernetes: a fake API server, a kubeconfig for it, and the driver with its descriptors.
+# Shared by the bats files of sbx-run-kubernetes: a fake API server, a kubeconfig for it, and what the driver is asked.
+
+. "$ROOT/test/driver.bash"
 
 CALL=00112233445566778899aabbccddeeff
 
@@ -62,40 +64,14 @@ request() {
 			image_pull_policy: "Never"}}' | jq "${1:-.}" >"$D/request"
 }
 
-# drive RC: run the driver with $D/table, $D/inputs and (where it exists) $D/credentials; frames as JSON lines in $D/lines.
-drive() {
-	local options=(--entry-fd 4 --inputs-fd 5 --control-fd 6)
-	[ ! -s "$D/credentials" ] || options+=(--credentials-fd 7)
-	cat >"$D/drive" <<-DRIVE
-		#!/bin/bash
-		exec "\$@" 4<"$D/table" 5<"$D/inputs" 6<"$D/control" 7<"$D/credentials" >"$D/frames" <"$D/request"
-	DRIVE
-	chmod +x "$D/drive"
-	DRIVER_ARGV=("$D/drive" "$SBX_LIBEXEC/sbx-run-kubernetes" "${options[@]}")
-	run_sbx "$1" "${DRIVER_ARGV[@]}"
-	frames
-}
-
-frames() {
-	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
-}
-
-# event NAME FILTER: of the driver's own frames.
-event() {
-	jq -rc --arg name "$1" "select(.type == \"event\" and .json.event == \$name) | .json | $2" "$D/lines"
-}
-
 kube_setup() {
-	D=$BATS_TEST_TMPDIR
-	mkfifo "$D/control"
-	exec {HOLD}<>"$D/control"
-	: >"$D/credentials"
+	driver_setup
 	"$SBX_BUILD/test/mksteps" "$D/table" "$D/inputs" require=cluster-gvisor step /opt/sbx/probe/probe true end
 }
 
 kube_teardown() {
 	fake_api_stop
-	[ -z "${HOLD-}" ] || exec {HOLD}<&-
+	driver_teardown
 }
 
 # What the server was asked, as "METHOD PATH STATUS" lines.

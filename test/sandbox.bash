@@ -1,4 +1,6 @@
-# Shared by the bats files of the sandbox: a step table, the driver, and its frames as JSON lines.
+# Shared by the bats files of the sandbox: a step table, and sbx-run-local with its descriptors.
+
+. "$ROOT/test/driver.bash"
 
 # A place that other users can reach, for the runs without privileges.
 sandbox_setup_file() {
@@ -14,19 +16,16 @@ sandbox_teardown_file() {
 
 sandbox_setup() {
 	trace_test_alone
-	D=$BATS_TEST_TMPDIR
+	driver_setup
 	DRIVER=$PLACE/sbx-run-local
 	AS=()
 	WORK=67108864 MEMORY=1073741824 PIDS=64 FILES=256 DEADLINE=20000 GRACE=500
 	OPTIONS=(--bind "$PLACE/probe:/app/probe")
-	mkfifo "$D/control"
-	: >"$D/credentials"
-	exec {HOLD}<>"$D/control"
 	export D
 }
 
 sandbox_teardown() {
-	[ -z "${HOLD-}" ] || exec {HOLD}<&-
+	driver_teardown
 	[ -z "${BACKGROUND-}" ] || {
 		kill -KILL "$BACKGROUND"
 		wait "$BACKGROUND"
@@ -65,26 +64,12 @@ sandbox() {
 	frames
 }
 
-frames() {
-	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines"
-}
-
 # sandbox_in_background WORD...: the same, left running as $BACKGROUND.
 sandbox_in_background() {
 	table "$@"
 	driver_script
 	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
 	BACKGROUND=$!
-}
-
-# said out|err STEP: the text of it.
-said() {
-	jq -rj --arg type "$1" --argjson step "$2" 'select(.type == $type and .step == $step) | .text' "$D/lines"
-}
-
-# frame TYPE FILTER [STEP]: of the JSON in the frames of TYPE.
-frame() {
-	jq -rc --arg type "$1" --argjson step "${3:-null}" "select(.type == \$type and (\$step == null or .step == \$step)) | .json | $2" "$D/lines"
 }
 
 # Nothing that runs NAME (at most 15 characters) is left.

@@ -1,6 +1,8 @@
 # Shared by the suites that need a cluster. $KUBECONFIG leads to it as an administrator; $SBX_LOAD_IMAGE, when set, is a command that
 # makes an OCI archive available to its nodes.
 
+. "$ROOT/test/driver.bash"
+
 cluster_setup_file() {
 	[ -n "${KUBECONFIG:-}" ] || {
 		echo 'KUBECONFIG must name a cluster (SBX_CONTEXT its context, SBX_IMAGE and SBX_PULL the image, SBX_LOAD_IMAGE what brings it to the nodes)'
@@ -17,17 +19,13 @@ cluster_setup_file() {
 }
 
 cluster_setup() {
-	D=$BATS_TEST_TMPDIR
-	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
-	mkfifo "$D/control"
-	exec {HOLD}<>"$D/control"
-	: >"$D/credentials"
+	driver_setup
+	new_call
+	export SBX_TEST_TIMEOUT=120 # an image and a node take their time
 	request
 }
 
-cluster_teardown() {
-	[ -z "${HOLD-}" ] || exec {HOLD}<&-
-}
+cluster_teardown() { driver_teardown; }
 
 # request [JQ]: the object on the driver's stdin.
 request() {
@@ -44,37 +42,6 @@ table() {
 
 probe_step() { # WORD...: a table of one step
 	table step /opt/sbx/probe/probe "$@" end
-}
-
-# The command line of the driver in ARGV.
-driver_script() {
-	local options=(--entry-fd 4 --inputs-fd 5 --control-fd 6)
-	[ ! -s "$D/credentials" ] || options+=(--credentials-fd 7)
-	cat >"$D/drive" <<-DRIVE
-		#!/bin/bash
-		exec "\$@" 4<"$D/table" 5<"$D/inputs" 6<"$D/control" 7<"$D/credentials" >"$D/frames" <"$D/request"
-	DRIVE
-	chmod +x "$D/drive"
-	ARGV=("$D/drive" "$SBX_LIBEXEC/sbx-run-kubernetes" "${options[@]}")
-}
-
-# drive RC: run it; frames as JSON lines in $D/lines.
-drive() {
-	driver_script
-	SBX_TEST_TIMEOUT=120 run_sbx "$1" "${ARGV[@]}"
-	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
-}
-
-said() { # out|err STEP
-	jq -rj --arg type "$1" --argjson step "$2" 'select(.type == $type and .step == $step) | .text' "$D/lines"
-}
-
-frame() { # TYPE FILTER
-	jq -rc --arg type "$1" "select(.type == \$type) | .json | $2" "$D/lines"
-}
-
-event() { # NAME FILTER
-	jq -rc --arg name "$1" "select(.type == \"event\" and .json.event == \$name) | .json | $2" "$D/lines"
 }
 
 kube() {

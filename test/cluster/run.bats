@@ -55,7 +55,7 @@ teardown() { cluster_teardown; }
 @test "twenty runs whose first act is a forbidden connection: none gets through" {
 	local i
 	for i in $(seq 20); do
-		CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+		new_call
 		request
 		probe_step tcp "${API_SERVER%:*}" "${API_SERVER##*:}"
 		drive 0
@@ -94,13 +94,13 @@ teardown() { cluster_teardown; }
 
 @test "a step may end in peace when the run is stopped" {
 	probe_step polite left
-	driver_script
+	kubernetes_script
 	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
 	local pid=$!
 	wait_until 20 grep -q ' step 1 ' "$D/frames"
 	echo stop >"$D/control"
 	wait "$pid" || true
-	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
+	frames
 	[ -n "$(event stopped .message)" ]
 	assert_equal "$(frame exit .exit)" 0
 	assert_equal "$(frame end .stopped)" true
@@ -127,7 +127,7 @@ teardown() { cluster_teardown; }
 }
 
 sees_missing_image() {
-	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	new_call
 	request '.settings.image = "localhost/missing:1"'
 	drive 78
 	[ "$(event failed .code)" = image_missing ]
@@ -140,7 +140,7 @@ sees_missing_image() {
 }
 
 is_refused() {
-	CALL=$(head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	new_call
 	request '.settings.image = "localhost/busybox:1"'
 	drive 77
 	[ "$(event failed .code)" = cluster_admission ]
@@ -148,20 +148,20 @@ is_refused() {
 
 @test "a Pod that somebody deletes ends in peace, if it is given the time" {
 	probe_step stubborn
-	driver_script
+	kubernetes_script
 	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
 	local pid=$!
 	wait_until 20 grep -q ' step 1 ' "$D/frames"
 	kube delete pods --namespace=sbx-sandbox --selector="sbx/call=$CALL" --grace-period=0 --force --wait=false
 	wait "$pid" || true
-	"$SBX_BUILD/test/mksteps" frames "$D" <"$D/frames" >"$D/lines" || true
+	frames
 	[ "$(frame end .stopped)" = true ] || [ -n "$(event lost .code)" ]
 	wait_until 10 nothing_left
 }
 
 @test "a driver that is killed leaves the Job; --mend removes it, and says so a second time" {
 	probe_step stubborn
-	driver_script
+	kubernetes_script
 	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
 	local pid=$!
 	wait_until 20 grep -q ' step 1 ' "$D/frames"

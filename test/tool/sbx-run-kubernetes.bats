@@ -266,7 +266,7 @@ run_label() {
 	started run-on
 	(
 		wait_until 10 grep -q '/log' "$K/requests"
-		pkill -TERM -f "sbx-run-kubernetes --entry-fd 4 .*" -P "$(pgrep -f "$D/drive" | head -1)" || pkill -TERM -f "^$SBX_LIBEXEC/sbx-run-kubernetes"
+		kill -TERM "$(cat "$D/pid")"
 	) 3>&- &
 	drive 1
 	[ -n "$(event stopped .message)" ]
@@ -388,7 +388,7 @@ run_label() {
 	started run-on
 	(
 		wait_until 10 grep -q '/log' "$K/requests"
-		pkill -KILL -f "^$SBX_LIBEXEC/sbx-run-kubernetes.*--entry-fd 4"
+		kill -KILL "$(cat "$D/pid")"
 	) 3>&- &
 	drive 137 || : # run_sbx takes no signal for an expected end
 	assert_equal "$status" 137
