@@ -1,6 +1,5 @@
 /* sbx-run-kubernetes: the driver for a cluster. One Job for one call, sbx-entry as its first process, its frames on
  * stdout. */
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -254,11 +253,9 @@ static int read_credentials(struct start *s, int fd, struct sbx_error *err)
 /* Nothing was begun: said as a frame, for the call, and on stderr. */
 static int refuse(const struct sbx_error *err)
 {
-	auto_buf frame = BUF_INIT(FRAME_MAX);
 	struct sbx_error ignored = SBX_ERROR_INIT;
 
-	if (relay_put_event(&frame, "failed", err, &ignored) == 0)
-		io_write_all(STDOUT_FILENO, frame.data, frame.len, &ignored);
+	relay_say(STDOUT_FILENO, "failed", err, &ignored);
 	log_error(err);
 	return (int)err->class;
 }

@@ -16,6 +16,7 @@
 #include "json_out.h"
 #include "log.h"
 #include "process.h"
+#include "relay.h"
 #include "steps.h"
 
 static const char usage[] =
@@ -273,7 +274,7 @@ static int cannot_isolate(struct sbx_error *err)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
 
-	drive_event(STDOUT_FILENO, "cannot_isolate", err->message, err->hint[0] != '\0' ? err->hint : NULL, &ignored);
+	relay_say(STDOUT_FILENO, "cannot_isolate", err, &ignored);
 	log_error(err);
 	return (int)err->class;
 }

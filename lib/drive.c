@@ -4,17 +4,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/signalfd.h>
 
 #include "clock.h"
-#include "io.h"
 #include "process.h"
 #include "relay.h"
 
 static const int64_t kill_slack_ms = 2000;	 /* sbx-entry needs it to kill, reap and report after the grace */
 static const int64_t reader_patience_ms = 30000; /* after the end, for what is still to be written */
-enum { EVENT_MAX = 4096 };
 
 enum phase { RUNNING, STOPPING, KILLED };
 
@@ -29,26 +26,6 @@ struct loop {
 	int status;
 };
 
-int drive_event(int out, const char *event, const char *message, const char *hint, struct sbx_error *err)
-{
-	auto_buf frame = BUF_INIT(EVENT_MAX);
-	struct sbx_error what = SBX_ERROR_INIT;
-
-	snprintf(what.message, sizeof what.message, "%s", message);
-	snprintf(what.hint, sizeof what.hint, "%s", hint != NULL ? hint : "");
-	if (relay_put_event(&frame, event, &what, err) < 0)
-		return -1;
-	return io_write_all(out, frame.data, frame.len, err);
-}
-
-static int queue_event(struct loop *l, const char *event, const char *message, struct sbx_error *err)
-{
-	struct sbx_error what = SBX_ERROR_INIT;
-
-	snprintf(what.message, sizeof what.message, "%s", message);
-	return relay_event(&l->relay, event, &what, err);
-}
-
 static int stop(struct loop *l, const char *event, const char *message, struct sbx_error *err)
 {
 	if (l->phase != RUNNING)
@@ -56,7 +33,7 @@ static int stop(struct loop *l, const char *event, const char *message, struct s
 	l->phase = STOPPING;
 	base_close_fd(l->d->stop);
 	l->next = clock_mono_ms() + l->d->grace_ms + kill_slack_ms;
-	return queue_event(l, event, message, err);
+	return relay_tell(&l->relay, event, message, err);
 }
 
 static int kill_it(struct loop *l, struct sbx_error *err)
@@ -66,7 +43,7 @@ static int kill_it(struct loop *l, struct sbx_error *err)
 	l->phase = KILLED;
 	spawn_signal(l->d->child, SIGKILL);
 	l->next = clock_mono_ms() + reader_patience_ms;
-	return queue_event(l, "killed", "the sandbox did not stop in time and was killed", err);
+	return relay_tell(&l->relay, "killed", "the sandbox did not stop in time and was killed", err);
 }
 
 static int timed_out(struct loop *l, struct sbx_error *err)

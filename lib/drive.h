@@ -27,7 +27,4 @@ enum drive_end {
  * case. */
 int drive(const struct drive *d, enum drive_end *end, struct sbx_error *err);
 
-/* A driver's own frame, written at once: before or after drive. HINT may be NULL. */
-int drive_event(int out, const char *event, const char *message, const char *hint, struct sbx_error *err);
-
 #endif

@@ -15,7 +15,6 @@ static const char *const type_names[] = {
 	[FRAME_END] = "end",	 [FRAME_EVENT] = "event",
 };
 
-static const char event_nonce[] = "00000000000000000000000000000000";
 static const char header_start[] = "sbx-frame ";
 
 enum {
@@ -169,9 +168,9 @@ static int parse_header(struct frame_reader *r, char *header, struct frame *fram
 	frame->step = (unsigned)step;
 	frame->len = (size_t)len;
 	if (frame->type == FRAME_EVENT)
-		return strcmp(nonce, event_nonce) == 0 ? 0 : bad(err, "nonce of an event");
+		return strcmp(nonce, FRAME_EVENT_NONCE) == 0 ? 0 : bad(err, "nonce of an event");
 	if (frame->type == FRAME_HELLO) {
-		if (r->nonce[0] != '\0' || strcmp(nonce, event_nonce) == 0)
+		if (r->nonce[0] != '\0' || strcmp(nonce, FRAME_EVENT_NONCE) == 0)
 			return bad(err, "hello");
 		memcpy(r->nonce, nonce, FRAME_NONCE_SIZE);
 		return 0;

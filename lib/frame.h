@@ -14,6 +14,7 @@
 
 #define FRAME_MAX 65536u
 #define FRAME_NONCE_SIZE 33
+#define FRAME_EVENT_NONCE "00000000000000000000000000000000"
 
 enum frame_type {
 	FRAME_HELLO,	/* first: the evidence, as JSON */
@@ -31,7 +32,7 @@ enum frame_type {
 	FRAME_END,   /* last: {"state_changed":BOOL, "stopped":BOOL}; a step that did not end with 0, or failed, was the
 			last one */
 	FRAME_EVENT, /* of the driver itself: {"event":"deadline"|"stopped"|"cannot_isolate"|"killed", "message":…,
-			"hint":…}; NONCE is 32 zeros */
+			"hint":…}; NONCE is FRAME_EVENT_NONCE */
 };
 
 /* From now on this process writes its frames as lines (frame_lines.h): for a log. */

@@ -1,8 +1,6 @@
 /* One turn serves all. */
 #include "kube_loop.h"
 
-#include <errno.h>
-#include <string.h>
 #include <sys/signalfd.h>
 
 #include "clock.h"
@@ -27,13 +25,12 @@ static void stop(struct kube_loop *l, enum kube_stop why)
 		[KUBE_DEADLINE] = {"deadline", "the time of this run is over"},
 		[KUBE_UNREAD] = {"stopped", "nobody reads what comes"},
 	};
-	struct sbx_error event = SBX_ERROR_INIT, ignored = SBX_ERROR_INIT;
+	struct sbx_error ignored = SBX_ERROR_INIT;
 
 	if (l->stop != KUBE_RUNS)
 		return;
 	l->stop = why;
-	memcpy(event.message, told[why].message, strlen(told[why].message) + 1);
-	relay_event(&l->relay, told[why].event, &event, &ignored);
+	relay_tell(&l->relay, told[why].event, told[why].message, &ignored);
 }
 
 /* --- the watch --- */

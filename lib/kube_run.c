@@ -344,13 +344,10 @@ static int stop_gently(struct run *r, struct sbx_error *err)
 static int stop_hard(struct run *r, struct sbx_error *err)
 {
 	struct kube_loop *l = &r->loop;
-	struct sbx_error event = SBX_ERROR_INIT;
 	int64_t until = clock_mono_ms() + remove_ms;
 
-	if (!relay_is_whole(&l->relay)) {
-		snprintf(event.message, sizeof event.message, "the sandbox did not stop in time and was killed");
-		relay_event(&l->relay, "killed", &event, err);
-	}
+	if (!relay_is_whole(&l->relay))
+		relay_tell(&l->relay, "killed", "the sandbox did not stop in time and was killed", err);
 	if (erase(r, KUBE_POD, l->watch.pod.name, 0, until, err) < 0)
 		return -1;
 	while (!pod_is_gone(l) && clock_left_ms(until) > 0)

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 
+#include "io.h"
 #include "json_out.h"
 
-static const char event_nonce[FRAME_NONCE_SIZE] = "00000000000000000000000000000000";
 /* Two frames and what one piece brings always fit behind what waits. */
 enum { OUT_MAX = 6 * FRAME_MAX, ROOM = 2 * FRAME_MAX, EVENT_MAX = 4096 };
 
@@ -56,7 +57,7 @@ static const char *if_any(const char *text)
 	return text[0] != '\0' ? text : NULL;
 }
 
-int relay_put_event(struct buf *out, const char *event, const struct sbx_error *why, struct sbx_error *err)
+static int put_event(struct buf *out, const char *event, const struct sbx_error *why, struct sbx_error *err)
 {
 	auto_buf json = BUF_INIT(EVENT_MAX);
 
@@ -66,12 +67,27 @@ int relay_put_event(struct buf *out, const char *event, const struct sbx_error *
 	    json_out_member(&json, "message", why->message, err) < 0 ||
 	    json_out_member(&json, "hint", if_any(why->hint), err) < 0 || buf_add_str(&json, "}", err) < 0)
 		return -1;
-	return frame_put(out, event_nonce, FRAME_EVENT, 0, json.data, json.len, err);
+	return frame_put(out, FRAME_EVENT_NONCE, FRAME_EVENT, 0, json.data, json.len, err);
 }
 
 int relay_event(struct relay *relay, const char *event, const struct sbx_error *why, struct sbx_error *err)
 {
-	return relay_put_event(&relay->pending, event, why, err);
+	return put_event(&relay->pending, event, why, err);
+}
+
+int relay_tell(struct relay *relay, const char *event, const char *message, struct sbx_error *err)
+{
+	struct sbx_error what = SBX_ERROR_INIT;
+
+	snprintf(what.message, sizeof what.message, "%s", message);
+	return relay_event(relay, event, &what, err);
+}
+
+int relay_say(int fd, const char *event, const struct sbx_error *why, struct sbx_error *err)
+{
+	auto_buf frame = BUF_INIT(FRAME_MAX);
+
+	return put_event(&frame, event, why, err) < 0 ? -1 : io_write_all(fd, frame.data, frame.len, err);
 }
 
 int relay_is_waiting(const struct relay *relay)

@@ -27,14 +27,15 @@ int relay_has_room(const struct relay *relay);
 
 /* A frame of the driver itself: EVENT, with the code, class, message and hint that WHY has. */
 int relay_event(struct relay *relay, const char *event, const struct sbx_error *why, struct sbx_error *err);
+/* One that has a MESSAGE alone. */
+int relay_tell(struct relay *relay, const char *event, const char *message, struct sbx_error *err);
+/* The same as relay_event at once to FD, for a driver that has no relay yet. */
+int relay_say(int fd, const char *event, const struct sbx_error *why, struct sbx_error *err);
 
 /* Write what the reader takes now. "io_error" (74) when it has gone. */
 int relay_send(struct relay *relay, struct sbx_error *err);
 int relay_is_waiting(const struct relay *relay); /* for the reader */
 /* The stream may end here: its last frame came, and no part of another. */
 int relay_is_whole(const struct relay *relay);
-
-/* The same frame into a buffer: for a driver that has no relay yet. */
-int relay_put_event(struct buf *out, const char *event, const struct sbx_error *why, struct sbx_error *err);
 
 #endif
