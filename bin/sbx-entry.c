@@ -26,7 +26,6 @@
 
 static const size_t table_max = 8 << 20; /* far above what a policy's argv can hold together */
 static const size_t json_max = FRAME_MAX;
-static const size_t credentials_max = LIMIT_CREDENTIALS * (LIMIT_SECRET + 8);
 
 static const char usage[] =
 	"usage: sbx-entry --entry-fd N --inputs-fd N [--credentials-fd N] --control-fd N [--limits JSON]\n"
@@ -192,7 +191,7 @@ static int get_ready(const struct options *o, struct entry_run *run, int *work_f
 		return -1;
 	if (o->credentials >= 0) {
 		if (lseek(o->credentials, 0, SEEK_SET) < 0 ||
-		    secret_read_fd(credentials, o->credentials, credentials_max, why) < 0)
+		    secret_read_fd(credentials, o->credentials, LIMIT_CREDENTIAL_FILES, why) < 0)
 			return sbx_fail_errno(why, SBX_IO, "io_error", "cannot read the credentials");
 		run->credentials = credentials;
 	}

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "process.h"
 #include "relay.h"
+#include "state.h"
 #include "steps.h"
 
 static const char usage[] =
@@ -40,18 +41,13 @@ struct options {
 
 /* --- options --- */
 
-static int is_call(const char *text)
-{
-	return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
-}
-
 static int take_option(int letter, struct options *o)
 {
 	switch (letter) {
 	case 'm':
 		o->mode = MODE_MEND;
 		o->call = optarg;
-		return is_call(optarg) ? 0 : -1;
+		return state_is_id(optarg) ? 0 : -1;
 	case 'k':
 		o->mode = MODE_CHECK;
 		return 0;
@@ -166,7 +162,7 @@ static int make_job(struct start *s, const char *call, struct sbx_error *err)
 {
 	const char *image = json_str(s->request, "image");
 
-	if (call == NULL || !is_call(call))
+	if (call == NULL || !state_is_id(call))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_request", "the object on standard input names no call");
 	io_random_hex(s->run, 4);
 	s->job = (struct kube_job){
@@ -231,11 +227,9 @@ static int read_fd(int fd, char **bytes, size_t *len, struct sbx_error *err)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read what was handed over");
 	if (io_read_all(fd, BOOT_MAX, bytes, len, &why) == 0)
 		return 0;
-	if (strcmp(why.code, "too_large") != 0)
-		*err = why;
-	else
-		sbx_fail(err, SBX_BAD_REQUEST, "inputs_too_large",
-			 "what the call needs is larger than the %zu MB that go to a cluster", BOOT_MAX / 1000000);
+	if (strcmp(why.code, "too_large") == 0)
+		return boot_too_large(err);
+	*err = why;
 	return -1;
 }
 
@@ -245,7 +239,7 @@ static int read_credentials(struct start *s, int fd, struct sbx_error *err)
 		return 0;
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read the credentials");
-	return secret_read_fd(&s->credentials, fd, LIMIT_CREDENTIALS * (LIMIT_SECRET + 8), err);
+	return secret_read_fd(&s->credentials, fd, LIMIT_CREDENTIAL_FILES, err);
 }
 
 /* --- the three things it does --- */
@@ -342,7 +336,7 @@ static int check(struct start *s, int64_t began)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 	auto_free char *evidence = NULL;
-	char call[33];
+	char call[STATE_ID_SIZE];
 	size_t table_len;
 	auto_fd frames = io_memfd("sbx-check", &err);
 

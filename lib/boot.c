@@ -35,6 +35,14 @@ static int encode(const struct boot *boot, struct buf *out, struct sbx_error *er
 		       : wire_put_bytes(out, boot->inputs, boot->inputs_len, err);
 }
 
+int boot_too_large(struct sbx_error *err)
+{
+	sbx_fail(err, SBX_BAD_REQUEST, "inputs_too_large",
+		 "what the call needs is larger than the %zu MB that go to a cluster", BOOT_MAX / 1000000);
+	return sbx_hint(err,
+			"keep large files out of the workspace's tree, or run this tool with a driver of this machine");
+}
+
 int boot_encode(const struct boot *boot, struct buf *out, struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
@@ -45,10 +53,7 @@ int boot_encode(const struct boot *boot, struct buf *out, struct sbx_error *err)
 		*err = why;
 		return -1;
 	}
-	sbx_fail(err, SBX_BAD_REQUEST, "inputs_too_large",
-		 "what the call needs is larger than the %zu MB that go to a cluster", BOOT_MAX / 1000000);
-	return sbx_hint(err,
-			"keep large files out of the workspace's tree, or run this tool with a driver of this machine");
+	return boot_too_large(err);
 }
 
 static int get_addresses(struct wire *w, struct boot_addresses *addresses, struct sbx_error *err)

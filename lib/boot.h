@@ -39,6 +39,8 @@ struct boot {
 
 /* "inputs_too_large" (65) past BOOT_MAX. */
 int boot_encode(const struct boot *boot, struct buf *out, struct sbx_error *err);
+/* Its error, for whoever finds that out earlier. */
+int boot_too_large(struct sbx_error *err);
 /* Fills an empty BOOT, whose texts it then owns; BYTES must outlive it. "wire_malformed" (76). */
 int boot_decode(const void *bytes, size_t len, struct boot *boot, struct sbx_error *err);
 void boot_clear(struct boot *boot);

@@ -13,8 +13,6 @@
 #include "limit.h"
 #include "secret.h"
 
-enum { KUBELET_PORT = 10250 };
-
 static int missing(struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_PROTOCOL, "boot_missing", "the cluster has not mounted what this sandbox needs");
@@ -47,7 +45,7 @@ static int take_credentials(int dir, int *to, struct sbx_error *err)
 
 	if (fd < 0)
 		return missing(err);
-	if (secret_read_fd(&bytes, fd, LIMIT_CREDENTIALS * (LIMIT_SECRET + 8), err) < 0)
+	if (secret_read_fd(&bytes, fd, LIMIT_CREDENTIAL_FILES, err) < 0)
 		return -1;
 	*to = secret_memfd(&bytes, "sbx-credentials", err);
 	return *to < 0 ? -1 : 0;
@@ -122,7 +120,7 @@ int entry_boot_probe(struct entry_boot *boot, struct sbx_error *why)
 {
 	char api_server[128], kubelet[128], port[8];
 
-	snprintf(port, sizeof port, "%d", KUBELET_PORT);
+	snprintf(port, sizeof port, "%d", PROBE_KUBELET_PORT);
 	join_address(getenv("KUBERNETES_SERVICE_HOST"), getenv("KUBERNETES_SERVICE_PORT"), api_server,
 		     sizeof api_server);
 	join_address(getenv("SBX_NODE"), port, kubelet, sizeof kubelet);

@@ -24,7 +24,7 @@ static const int64_t round_max_ms = 4000; /* of one that was made longer by that
 static const int64_t between_ms = 50;
 /* Where Calico's node listens for every pod, whatever addresses the cluster has. */
 static const char calico_gateway[] = "fe80::ecee:eeff:feee:eeee";
-enum { KUBELET_PORT = 10250, TARGETS_MAX = 2 * BOOT_ADDRESSES + 8, LINKS_MAX = 4 };
+enum { TARGETS_MAX = 2 * BOOT_ADDRESSES + 8, LINKS_MAX = 4 };
 
 enum sort { SORT_FORBIDDEN, SORT_LINK_LOCAL, SORT_ALLOWED, SORT_LOOPBACK };
 enum heard { HEARD_NOTHING, HEARD_ACCEPTED, HEARD_REFUSED };
@@ -113,7 +113,7 @@ static void add_links(struct prober *p)
 			continue;
 		struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&t->address;
 		*v6 = (struct sockaddr_in6){
-			.sin6_family = AF_INET6, .sin6_port = htons(KUBELET_PORT), .sin6_scope_id = links[i].if_index};
+			.sin6_family = AF_INET6, .sin6_port = htons(PROBE_KUBELET_PORT), .sin6_scope_id = links[i].if_index};
 		inet_pton(AF_INET6, calico_gateway, &v6->sin6_addr);
 		t->address_len = sizeof *v6;
 	}

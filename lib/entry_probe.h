@@ -11,6 +11,9 @@
 
 #include "boot.h"
 
+/* Where a node's kubelet listens. */
+#define PROBE_KUBELET_PORT 10250
+
 struct probe {
 	int64_t took_ms;
 	unsigned rounds;

@@ -7,6 +7,7 @@
 #include "base64_secret.h"
 #include "boot.h"
 #include "json_out.h"
+#include "steps.h"
 
 /* nobody's number in most images; owns nothing there */
 #define USER "65532"
@@ -101,14 +102,14 @@ static int put_resources(struct buf *b, const struct kube_job *job, struct sbx_e
 static int put_container(struct buf *b, const struct kube_job *job, struct sbx_error *err)
 {
 	static const char fixed[] =
-		",\"command\":[\"/run/sbx/entry\",\"--boot\",\"" KUBE_BOOT_DIR "\"]"
+		",\"command\":[\"" SANDBOX_ENTRY "\",\"--boot\",\"" KUBE_BOOT_DIR "\"]"
 		/* For the probe: the one listener that is up wherever a pod runs. */
 		",\"env\":[{\"name\":\"SBX_NODE\",\"valueFrom\":{\"fieldRef\":{\"fieldPath\":\"status.hostIP\"}}}]"
 		",\"securityContext\":{\"allowPrivilegeEscalation\":false,\"readOnlyRootFilesystem\":true,"
 		"\"capabilities\":{\"drop\":[\"ALL\"]}}"
 		",\"volumeMounts\":[{\"name\":\"boot\",\"mountPath\":\"" KUBE_BOOT_DIR "\",\"readOnly\":true},"
-		"{\"name\":\"work\",\"mountPath\":\"/work\"},{\"name\":\"tmp\",\"mountPath\":\"/tmp\"},"
-		"{\"name\":\"cred\",\"mountPath\":\"/run/sbx/cred\"}]";
+		"{\"name\":\"work\",\"mountPath\":\"" SANDBOX_WORK "\"},{\"name\":\"tmp\",\"mountPath\":\"/tmp\"},"
+		"{\"name\":\"cred\",\"mountPath\":\"" SANDBOX_CREDENTIALS "\"}]";
 
 	if (json_out_key(b, "containers", err) < 0 || buf_add_str(b, "[{", err) < 0 ||
 	    json_out_member(b, "name", KUBE_CONTAINER, err) < 0 || json_out_member(b, "image", job->image, err) < 0 ||

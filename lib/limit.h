@@ -53,6 +53,8 @@
 /* One credential, and how many a call may have. */
 #define LIMIT_SECRET ((size_t)64 << 10)
 #define LIMIT_CREDENTIALS 8
+/* All of them as one text: each behind its index and its length. */
+#define LIMIT_CREDENTIAL_FILES ((size_t)LIMIT_CREDENTIALS * (8 + LIMIT_SECRET))
 #define LIMIT_STEPS 32
 #define LIMIT_ARGV 256
 #define LIMIT_ARGUMENT ((size_t)128 << 10)

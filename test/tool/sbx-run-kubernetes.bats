@@ -80,6 +80,7 @@ run_label() {
 	head -c 16000001 /dev/zero >"$D/inputs"
 	drive 65
 	assert_equal "$(event failed .code)" inputs_too_large
+	assert_contains "$(event failed .hint)" 'large files'
 	[ ! -s "$K/requests" ]
 }
 
