@@ -41,11 +41,8 @@ static void read_terminated(struct kube_pod *pod, jv terminated)
 {
 	static const char *const start[] = {"ContainerCannotRun", "StartError", "CreateContainerError", NULL};
 	const char *reason = json_str(terminated, "reason"), *message = json_str(terminated, "message");
-	int64_t code;
 
 	pod->ended = 1;
-	if (json_int(terminated, "exitCode", &code) == 0 && code >= 0 && code <= 255)
-		pod->exit_code = (int)code;
 	if (reason != NULL && strcmp(reason, "OOMKilled") == 0)
 		say(pod, KUBE_WHY_MEMORY, message);
 	else if (is_one_of(reason, start))

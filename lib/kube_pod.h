@@ -24,14 +24,8 @@ struct kube_pod {
 	int ended;	/* its container, or the whole, is over */
 	int gone;	/* the object is deleted */
 	enum kube_why why;
-	int exit_code;	/* -1: none */
 	char said[200]; /* the cluster's own words, printable */
 };
-#define KUBE_POD_INIT                                                                                                  \
-	{                                                                                                              \
-		.exit_code = -1                                                                                        \
-	}
-
 /* A watch, cut into its lines. */
 struct kube_watch {
 	struct buf line;
@@ -40,7 +34,7 @@ struct kube_watch {
 };
 #define KUBE_WATCH_INIT                                                                                                \
 	{                                                                                                              \
-		.line = BUF_INIT(KUBE_EVENT_MAX), .pod = KUBE_POD_INIT                                                 \
+		.line = BUF_INIT(KUBE_EVENT_MAX)                                                                       \
 	}
 /* One event: a Pod with its managed fields has some 10 KB. */
 #define KUBE_EVENT_MAX ((size_t)1 << 20)

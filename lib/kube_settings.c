@@ -171,6 +171,6 @@ int kube_settings_egress(const struct kube_settings *settings, jv egress, struct
 int kube_settings_access(const struct kube_settings *settings, struct kube_access *access, struct sbx_error *err)
 {
 	if (settings->kubeconfig == NULL)
-		return kubeconfig_in_cluster(NULL, settings->server, access, err);
+		return kubeconfig_in_cluster(settings->server, access, err);
 	return kubeconfig_read(settings->kubeconfig, settings->context, access, err);
 }

@@ -13,7 +13,8 @@
 #include "yaml_lex.h"
 
 static const size_t file_max = (size_t)1 << 20;
-static const char in_cluster_dir[] = "/var/run/secrets/kubernetes.io/serviceaccount";
+#define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount/..data/"
+static const char in_cluster_ca[] = IN_CLUSTER_DIR "ca.crt", in_cluster_token[] = IN_CLUSTER_DIR "token";
 static const char in_cluster_server[] = "https://kubernetes.default.svc";
 enum { PATH_SIZE = 256, DEPTH_MAX = 16 };
 
@@ -148,15 +149,6 @@ static int find_name(int *at, const struct place *place, const char *what, struc
 	return 0;
 }
 
-static int visit_current(void *context, const struct place *place, const struct yaml_item *item, struct sbx_error *err)
-{
-	struct names *n = context;
-
-	if (strcmp(place->path, "current-context") == 0 && n->context == NULL && item->token == YAML_STRING)
-		return set_text(&n->context, item->text, err);
-	return 0;
-}
-
 static int visit_names(void *context, const struct place *place, const struct yaml_item *item, struct sbx_error *err)
 {
 	struct names *n = context;
@@ -185,8 +177,6 @@ static int visit_context(void *context, const struct place *place, const struct 
 		return set_text(&m->names->cluster, item->text, err);
 	if (strcmp(place->path, "contexts.context.user") == 0)
 		return set_text(&m->names->user, item->text, err);
-	if (strcmp(place->path, "contexts.context.namespace") == 0)
-		return set_text(&m->access->namespace, item->text, err);
 	return 0;
 }
 
@@ -318,9 +308,7 @@ static int read_text(const char *text, size_t len, const char *wanted, struct ku
 	__attribute__((cleanup(names_clear))) struct names names = {.at_context = -1, .at_cluster = -1, .at_user = -1};
 	struct context_members members = {.names = &names, .access = access};
 
-	if (wanted != NULL && set_text(&names.context, wanted, err) < 0)
-		return -1;
-	if (walk(text, len, visit_current, &names, err) < 0 || walk(text, len, visit_names, &names, err) < 0)
+	if (set_text(&names.context, wanted, err) < 0 || walk(text, len, visit_names, &names, err) < 0)
 		return -1;
 	if (names.at_context < 0)
 		return bad(err, "has no context of the wanted name");
@@ -347,16 +335,11 @@ int kubeconfig_read(const char *file, const char *context, struct kube_access *a
 	return result;
 }
 
-int kubeconfig_in_cluster(const char *directory, const char *server, struct kube_access *access, struct sbx_error *err)
+/* The files beside ..data are links to those in it. */
+int kubeconfig_in_cluster(const char *server, struct kube_access *access, struct sbx_error *err)
 {
-	const char *dir = directory != NULL ? directory : in_cluster_dir;
-	char ca[PATH_SIZE], token[PATH_SIZE];
-
-	/* The files beside ..data are links to those in it. */
-	if (snprintf(ca, sizeof ca, "%s/..data/ca.crt", dir) >= (int)sizeof ca ||
-	    snprintf(token, sizeof token, "%s/..data/token", dir) >= (int)sizeof token)
-		return bad(err, "of this pod has too long a path");
-	if (read_pem_file(ca, &access->ca, err) < 0 || read_secret_file(token, ONE_LINE, &access->token, err) < 0)
+	if (read_pem_file(in_cluster_ca, &access->ca, err) < 0 ||
+	    read_secret_file(in_cluster_token, ONE_LINE, &access->token, err) < 0)
 		return -1;
 	return set_text(&access->server, server != NULL ? server : in_cluster_server, err);
 }
@@ -373,10 +356,9 @@ struct http_identity kube_identity(const struct kube_access *access)
 void kube_access_clear(struct kube_access *access)
 {
 	free(access->server);
-	free(access->namespace);
 	buf_clear(&access->ca);
 	buf_clear(&access->cert);
 	secret_clear(&access->key);
 	secret_clear(&access->token);
-	access->server = access->namespace = NULL;
+	access->server = NULL;
 }

@@ -9,7 +9,6 @@
 
 struct kube_access {
 	char *server;
-	char *namespace; /* of the context; NULL */
 	struct buf ca, cert;
 	struct secret key, token;
 };
@@ -20,15 +19,15 @@ struct kube_access {
 /* A bundle of authorities, or a chain of certificates. */
 #define KUBE_PEM_MAX ((size_t)256 << 10)
 
-/* The context CONTEXT (NULL: the current one) of FILE, which must be owned by root or us and readable by nobody else
+/* The context CONTEXT of FILE, which must be owned by root or us and readable by nobody else
  * ("unsafe_file", 78). "kubeconfig" (78) with what is wrong: a name that is not there, a member that is missing, or one
  * of those that are refused (exec, auth-provider, proxy-url, insecure-skip-tls-verify, username, as, tls-server-name).
  */
 int kubeconfig_read(const char *file, const char *context, struct kube_access *access, struct sbx_error *err);
 
-/* The service account of the pod that we run in, from DIRECTORY (NULL: where clusters mount it); SERVER as in the
- * settings, NULL: the name that every cluster gives its API server. */
-int kubeconfig_in_cluster(const char *directory, const char *server, struct kube_access *access, struct sbx_error *err);
+/* The service account of the pod that we run in; SERVER as in the settings, NULL: the name that every cluster gives its
+ * API server. */
+int kubeconfig_in_cluster(const char *server, struct kube_access *access, struct sbx_error *err);
 
 /* What http_new wants, borrowed from ACCESS. */
 struct http_identity kube_identity(const struct kube_access *access);
