@@ -8,8 +8,9 @@
 #include "clock.h"
 #include "io.h"
 
-static const long connect_ms = 10000; /* of an exchange without a deadline; others have their own */
-/* A peer that is gone without a word is noticed after 10 + 3 * 5 s, also on an answer that never ends. */
+static const long connect_ms = 10000; /* of every exchange, inside the deadline that it may have */
+/* A peer that is gone without a word is noticed also on an answer that never ends: after these and the kernel's own
+ * count of probes, on Linux 10 + 9 * 5 s. */
 static const long keep_idle_s = 10, keep_interval_s = 5;
 /* What an answer of another status than 200 may say for itself where the body has a sink. */
 static const size_t complaint_max = (size_t)64 << 10;
