@@ -19,6 +19,7 @@
 #include "process.h"
 #include "spawn.h"
 #include "start.h"
+#include "state.h"
 
 extern char **environ; /* what start() made of it */
 
@@ -400,11 +401,6 @@ static int become(const struct started *started, const struct options *o, const 
 	return refuse(started->reply_fd, err);
 }
 
-static int is_id(const char *text)
-{
-	return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
-}
-
 static int serve_request(const struct started *started, const struct options *o, struct sbx_error *err)
 {
 	struct input in = {.pending = BUF_INIT(LIMIT_CALL + REQUEST_WORD_MAX)};
@@ -425,7 +421,7 @@ static int serve_request(const struct started *started, const struct options *o,
 		status = become(started, o, "sbx-policy", "list", "--json", 0, err);
 	} else if (request != NULL && strcmp(request, "check") == 0) {
 		status = become(started, o, "sbx-policy", "list", "--check", 1, err);
-	} else if (request != NULL && strncmp(request, "result ", 7) == 0 && is_id(request + 7)) {
+	} else if (request != NULL && strncmp(request, "result ", 7) == 0 && state_is_id(request + 7)) {
 		status = become(started, o, "sbx-audit", "result", request + 7, 1, err);
 	} else {
 		sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request line is none that this door knows");
