@@ -1,4 +1,5 @@
-# Many calls: no answer lost or doubled, no process, descriptor or byte left behind. Takes minutes; make test-load.
+# Many calls: no answer lost or doubled, no process, descriptor or byte left behind. Takes minutes; make test-load. SBX_LOAD_SHARE=N does an Nth of the
+# calls, and says so.
 
 load ../helpers
 
@@ -12,6 +13,12 @@ teardown() {
 }
 
 drive() { run_sbx 0 "$ROOT/test/load/drive" "$@"; }
+
+# share CALLS: how many of them are done, in CALLS.
+share() {
+	CALLS=$(($1 / ${SBX_LOAD_SHARE:-1}))
+	[ "$CALLS" -eq "$1" ] || echo "# $CALLS of $1 calls (SBX_LOAD_SHARE)" >&3
+}
 
 # An installation whose state is in memory, where there is room for it.
 profile() {
@@ -30,7 +37,8 @@ completed() {
 }
 
 @test "100,000 calls, 16 at a time, on a door that costs one process" {
-	drive 100000 16 hello -- "$SBX_BIN/sbx-mcp" -- "$SBX_BUILD/test/cheapdoor"
+	share 100000
+	drive "$CALLS" 16 hello -- "$SBX_BIN/sbx-mcp" -- "$SBX_BUILD/test/cheapdoor"
 	assert_json '.late.fds' 4
 	[ "$(printf '%s' "$output" | jq '.late.rss_kib - .early.rss_kib')" -lt 1024 ]
 }
@@ -38,15 +46,17 @@ completed() {
 @test "9,500 real calls, 16 at a time, with AddressSanitizer in the dispatcher" {
 	[ -x "$SBX_BUILD-sanitize/bin/sbx-mcp" ] || skip "$SBX_BUILD-sanitize/bin/sbx-mcp IS NOT BUILT: make test-load builds it"
 	profile
-	drive 9500 16 test_simple_text -- "$SBX_BUILD-sanitize/bin/sbx-mcp" -- "${DOOR[@]}"
+	share 9500
+	drive "$CALLS" 16 test_simple_text -- "$SBX_BUILD-sanitize/bin/sbx-mcp" -- "${DOOR[@]}"
 	refute_contains "$stderr" ERROR:
-	completed 9500
+	completed "$CALLS"
 }
 
 @test "500 real calls, 16 at a time, with valgrind under the dispatcher" {
 	command -v valgrind >/dev/null || skip 'THERE IS NO valgrind HERE'
 	profile
-	drive 500 16 test_simple_text -- valgrind -q --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --error-exitcode=99 \
+	share 500
+	drive "$CALLS" 16 test_simple_text -- valgrind -q --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all --error-exitcode=99 \
 		"$SBX_BUILD/test/mcpserve" "${DOOR[@]}"
-	completed 500
+	completed "$CALLS"
 }
