@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "entry_fence.h"
+#include "entry_state.h"
 #include "io.h"
 #include "json_out.h"
 #include "limit.h"
@@ -38,6 +39,8 @@ struct running {
 	int64_t kill_at; /* after a stop; -1: none */
 	int64_t started;
 	const char *failed; /* code for the exit frame; NULL */
+	struct sbx_error found; /* why, where the code does not say all */
+	struct entry_state state;
 	const char *artifact;
 };
 
@@ -66,6 +69,8 @@ static int copy_output(struct running *r, enum stream stream, struct sbx_error *
 		base_close_fd(&end->fd);
 		return 0;
 	}
+	if (stream == STREAM_OUT && r->state.fd >= 0)
+		return entry_state_add(&r->state, block, (size_t)n, err) < 0 ? -1 : 1;
 	uint64_t room = output_limit(r, stream) - end->sent;
 	size_t kept = (uint64_t)n < room ? (size_t)n : (size_t)room;
 	end->sent += kept;
@@ -236,7 +241,7 @@ static int put_fence(const struct entry_run *run, const struct step *step, struc
  * /proc/PID/fd/1 and put its own words there, or swallow the true ones. A socket cannot be opened that way. */
 static int make_stream(const struct step *step, enum stream stream, int ends[2], struct sbx_error *err)
 {
-	int made = stream == STREAM_OUT && (step->flags & STEP_ANALYSE)
+	int made = stream == STREAM_OUT && (step->flags & (STEP_ANALYSE | STEP_SEALS_STATE))
 			   ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
 			   : pipe2(ends, O_CLOEXEC);
 
@@ -346,6 +351,14 @@ static int put_flag(struct buf *json, const char *key, int value, struct sbx_err
 	return json_out_key(json, key, err) < 0 ? -1 : buf_add_str(json, "true", err);
 }
 
+/* What came back of a state that the step printed. */
+static int put_state(const struct running *r, struct buf *json, struct sbx_error *err)
+{
+	if (r->state.fd < 0 || r->status != 0 || r->failed != NULL)
+		return 0;
+	return json_out_key(json, "state", err) < 0 ? -1 : entry_state_json(&r->state, json, err);
+}
+
 static int report_exit(struct running *r, struct sbx_error *err)
 {
 	auto_buf json = BUF_INIT(JSON_MAX);
@@ -359,7 +372,9 @@ static int report_exit(struct running *r, struct sbx_error *err)
 	    json_out_member_int(&json, "err_dropped", (int64_t)r->streams[STREAM_ERR].dropped, err) < 0 ||
 	    put_flag(&json, "stopped", r->run->stopped, err) < 0 ||
 	    json_out_member(&json, "failed", r->failed, err) < 0 ||
-	    (r->failed != NULL && json_out_member(&json, "artifact", r->artifact, err) < 0) ||
+	    (r->found.class != SBX_OK && json_out_member(&json, "message", r->found.message, err) < 0) ||
+	    put_state(r, &json, err) < 0 ||
+	    json_out_member(&json, "artifact", r->failed != NULL ? r->artifact : NULL, err) < 0 ||
 	    buf_add_str(&json, "}", err) < 0)
 		return -1;
 	return frame_write(r->run->frames_fd, r->run->nonce, FRAME_EXIT, r->number, json.data, json.len, err);
@@ -383,7 +398,8 @@ static int run_program(struct running *r, const struct step *step, struct sbx_er
 	struct sbx_error why = SBX_ERROR_INIT;
 	int with_credentials = (step->flags & STEP_CREDENTIALS) && r->run->credentials != NULL;
 
-	if ((with_credentials && entry_write_credentials(r->run->credentials, &why) < 0) ||
+	if (((step->flags & STEP_SEALS_STATE) && entry_state_begin(&r->state, &why) < 0) ||
+	    (with_credentials && entry_write_credentials(r->run->credentials, &why) < 0) ||
 	    start_program(r, step, &why) < 0) {
 		entry_remove_credentials();
 		return report_not_started(r, &why, err);
@@ -394,7 +410,9 @@ static int run_program(struct running *r, const struct step *step, struct sbx_er
 		entry_remove_credentials();
 	if (result < 0 || drain(r, err) < 0)
 		return -1;
-	if (r->status == 0 && take_products(r, step, err) < 0)
+	if (r->status == 0 && r->state.fd >= 0 && entry_state_judge(&r->state, r->run->table, &r->found) < 0)
+		r->failed = r->found.code;
+	if (r->status == 0 && r->failed == NULL && take_products(r, step, err) < 0)
 		return -1;
 	return report_exit(r, err);
 }
@@ -406,6 +424,8 @@ int entry_step(struct entry_run *run, unsigned number, const struct step *step, 
 			    .number = number,
 			    .kill_at = -1,
 			    .started = clock_mono_ms(),
+			    .found = SBX_ERROR_INIT,
+			    .state = ENTRY_STATE_NONE,
 			    .streams = {[STREAM_OUT] = {.fd = -1}, [STREAM_ERR] = {.fd = -1}}};
 
 	int result = frame_write(run->frames_fd, run->nonce, FRAME_STEP, number, NULL, 0, err);
@@ -413,6 +433,7 @@ int entry_step(struct entry_run *run, unsigned number, const struct step *step, 
 		result = run_program(&r, step, err);
 	for (int stream = 0; stream < STREAMS; stream++)
 		base_close_fd(&r.streams[stream].fd);
+	entry_state_clear(&r.state);
 	*outcome = r.status == 0 && r.failed == NULL && !run->stopped ? STEP_DONE : STEP_FAILED;
 	return result;
 }

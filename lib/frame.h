@@ -17,18 +17,19 @@
 #define FRAME_EVENT_NONCE "00000000000000000000000000000000"
 
 enum frame_type {
-	FRAME_HELLO,	/* first: the evidence, as JSON */
-	FRAME_REFUSED,	/* {"code":…,"message":…,"hint":…}: nothing was started; last frame of a complete stream */
-	FRAME_STEP,	/* step STEP (from 1) is about to start; empty */
-	FRAME_OUT,	/* bytes of its stdout */
-	FRAME_ERR,	/* bytes of its stderr */
+	FRAME_HELLO,   /* first: the evidence, as JSON */
+	FRAME_REFUSED, /* {"code":…,"message":…,"hint":…}: nothing was started; last frame of a complete stream */
+	FRAME_STEP,    /* step STEP (from 1) is about to start; empty */
+	FRAME_OUT,     /* bytes of its stdout */
+	FRAME_ERR,     /* bytes of its stderr */
 	FRAME_ARTIFACT, /* {"name":…,"sha256":…,"size":N}; its bytes follow in FRAME_DATA until SIZE is reached */
 	FRAME_DATA,
 	FRAME_EXIT,  /* step STEP ended: {"exit":N} or {"signal":N}, "took_ms", "out_dropped" and "err_dropped" (bytes
 		      * past the cap);  "stopped":true when it was asked to; "failed":CODE and "artifact":NAME when a
 		      * product could not be taken
 		      * ("artifact_missing", "artifact_unsafe", "artifact_too_large"), "failed":"cannot_start" (then exit
-		      * is 127) */
+		      * is 127); of a step that prints the state {"lineage":…,"serial":N,"sha256":…} in "state", or
+		      * "failed"  and "message" when it is not the sealed one */
 	FRAME_END,   /* last: {"state_changed":BOOL, "stopped":BOOL}; a step that did not end with 0, or failed, was the
 			last one */
 	FRAME_EVENT, /* of the driver itself: {"event":"deadline"|"stopped"|"cannot_isolate"|"killed", "message":…,

@@ -151,7 +151,7 @@ static int resolve_steps(jv tool, jv params, int has_credentials, jv *out, struc
 		const char *analyse = json_str(step, "analyse");
 		jv entry = json_set_str(jv_object(), "program", step_program(step));
 		entry = json_set(entry, "argv", argv);
-		entry = json_set_str(entry, "analyse", analyse);
+		entry = json_set_str(json_set_str(entry, "analyse", analyse), "seals", json_str(step, "seals"));
 		/* What a step prints for the analyser must not depend on what only a credential can see. */
 		entry = json_set_bool(entry, "credentials",
 				      has_credentials && analyse == NULL && json_bool(step, "credentials") != 0);

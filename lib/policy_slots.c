@@ -7,6 +7,7 @@
 
 static const char analyser[] = "terraform"; /* the one kind of output that sbx-plan reads */
 static const char plan_artifact[] = "plan";
+static const char sealed_state[] = "state"; /* what a seal can cover of a step's output */
 
 /* A step under check. */
 struct step_check {
@@ -193,12 +194,34 @@ static int check_argv(const struct step_check *c, const struct yaml_at *at, jv r
 	return 0;
 }
 
+/* The output of this step is the state that a plan is made against, or must be when it runs. */
+static int check_seals(const struct step_check *c, const struct yaml_at *up, jv step)
+{
+	auto_jv workspace = json_object(c->tool, "workspace");
+	const char *seals = json_str(step, "seals");
+	struct yaml_at at = {.up = up, .key = "seals"};
+
+	if (seals == NULL)
+		return 0;
+	if (strcmp(seals, sealed_state) != 0)
+		return schema_fail(c->s, &at, sealed_state, "no seal covers this");
+	if (json_has(step, "analyse"))
+		return schema_fail(c->s, &at, NULL, "what is analysed is no state");
+	if (!c->has_plan && !steps_analyse(c->tool))
+		return schema_fail(c->s, &at, NULL, "this tool neither makes a plan nor takes one");
+	if (json_has(workspace, "state"))
+		return schema_fail(c->s, &at, "leave one of the two out",
+				   "the state that workspace: names is sealed already");
+	return 0;
+}
+
 static int check_step(const struct step_check *c, const struct yaml_at *at, jv root, jv step)
 {
 	static const struct field fields[] = {
 		{"argv", FIELD_LIST, FIELD_REQUIRED},
 		{"analyse", FIELD_TEXT, FIELD_OPTIONAL},
 		{"credentials", FIELD_BOOLEAN, FIELD_OPTIONAL},
+		{"seals", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_argv = {.up = at, .key = "argv"}, at_analyse = {.up = at, .key = "analyse"};
 
@@ -211,6 +234,8 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 		return schema_fail(c->s, &at_analyse, "terraform", "nothing reads this kind of output");
 	if (analyse != NULL && json_bool(step, "credentials") == 1)
 		return schema_fail(c->s, at, NULL, "a step that is analysed gets no credential");
+	if (check_seals(c, at, step) < 0)
+		return -1;
 	auto_jv argv = json_array(step, "argv");
 	return check_argv(c, &at_argv, root, argv);
 }

@@ -30,7 +30,9 @@ static void put_steps(struct writer *w, jv run)
 		writer_put(w, json_bool(step, "credentials") == 1 ? " with credentials, arguments"
 								  : " without credentials, arguments");
 		put_argv(w, argv);
-		writer_put(w, "\n");
+		writer_put(w, json_has(step, "seals")
+				      ? "; goes on only if it prints the state that was planned against\n"
+				      : "\n");
 	}
 	if (json_length(steps) == 0)
 		writer_put(w, "  no step\n");

@@ -42,6 +42,8 @@ struct sandbox_job {
 	jv programs, mounts;	   /* digests by name and by path (programs.h) */
 	jv providers;		   /* packages of the mirror that it is shown (providers.h); invalid for none */
 	const char *call, *tool;   /* for the names of what a driver makes */
+	const char *backend; /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
+				other */
 	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
@@ -77,6 +79,7 @@ struct sandbox_outcome {
 	jv shown;	   /* array: sandbox_shown.h */
 	size_t shown_room; /* what more of them may take in the call */
 	jv analysis;	   /* sbx-plan's object; invalid when there is none */
+	jv sealed_state;   /* {lineage, serial, sha256} of the state that a step printed; invalid for none */
 	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
 	struct sandbox_text out, err;
 	struct sbx_error trouble; /* why: a refusal, a plan that cannot be read, a driver that died; may be empty */

@@ -54,6 +54,17 @@ int sandbox_begin(struct sandbox_stage *s, struct sbx_error *err)
 	return record_start(s, err);
 }
 
+/* Of the evidence what says where it ran; all of it is in the call's result. */
+static jv record_evidence(jv details, jv isolation)
+{
+	static const char *const members[] = {"isolation", "kernel", "egress"};
+
+	for (size_t i = 0; jv_is_valid(isolation) && i < ARRAY_LEN(members); i++)
+		if (json_has(isolation, members[i]))
+			details = json_set(details, members[i], json_get(isolation, members[i]));
+	return details;
+}
+
 static void record_end(const struct sandbox_stage *s)
 {
 	const struct sandbox_outcome *o = &s->outcome;
@@ -74,6 +85,7 @@ static void record_end(const struct sandbox_stage *s)
 	details = json_set(take_jv(&details), "artifacts", take_jv(&digests));
 	details = json_set_str(take_jv(&details), "verdict", sandbox_verdict(o));
 	details = json_set_str(take_jv(&details), "state_file", s->state_file);
+	details = record_evidence(take_jv(&details), o->isolation);
 	if (audit_append(s->state, AUDIT_OUTCOME, "sandbox.completed", call_id(s->call), details, &err) < 0)
 		log_error(&err);
 }

@@ -165,6 +165,8 @@ static int describe(const struct sandbox_job *job, const struct sandbox_mounts *
 	object = json_set(take_jv(&object), "image", jv_is_valid(image) ? jv_copy(image) : jv_null());
 	object = json_set(take_jv(&object), "settings",
 			  jv_is_valid(job->settings) ? jv_copy(job->settings) : jv_object());
+	if (job->backend != NULL)
+		object = json_set_str(take_jv(&object), "backend", job->backend);
 	if (job->state_file != NULL) {
 		auto_free char *target = state_target(job->run);
 		jv state = json_set_str(jv_object(), "source", job->state_file);

@@ -67,6 +67,44 @@ static int take_step(struct run *run, const struct frame *frame)
 	return run->analysing ? analysis_start(&run->analysis, run->job->signals, &run->broken) : 0;
 }
 
+static int is_code(const char *text)
+{
+	return text != NULL && text[0] != '\0' && strlen(text) < sizeof((struct sbx_error *)NULL)->code &&
+	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
+}
+
+static int same_state(jv a, jv b)
+{
+	const char *a_lineage = json_str(a, "lineage"), *b_lineage = json_str(b, "lineage");
+	const char *a_sha256 = json_str(a, "sha256"), *b_sha256 = json_str(b, "sha256");
+	int64_t a_serial, b_serial;
+
+	return a_lineage != NULL && b_lineage != NULL && strcmp(a_lineage, b_lineage) == 0 && a_sha256 != NULL &&
+	       b_sha256 != NULL && strcmp(a_sha256, b_sha256) == 0 && json_int(a, "serial", &a_serial) == 0 &&
+	       json_int(b, "serial", &b_serial) == 0 && a_serial == b_serial;
+}
+
+/* A step that seals the state printed it: {lineage, serial, sha256}. Where a sealed plan runs, sbx-entry has compared
+ * them, and here it is done again. */
+static int take_state(struct run *run, unsigned number, jv exit)
+{
+	auto_jv entry = step_at(run->job->run, number), found = json_object(exit, "state");
+	unsigned char digest[DIGEST_SIZE];
+
+	if (json_str(entry, "seals") == NULL)
+		return jv_is_valid(found) ? bad_stream(run, "a state that nobody asked for") : 0;
+	const char *sha256 = json_str(found, "sha256"), *lineage = json_str(found, "lineage");
+	if (sha256 == NULL || digest_from_hex(sha256, digest, sizeof digest) < 0 || lineage == NULL ||
+	    strlen(lineage) >= WS_LINEAGE_SIZE)
+		return bad_stream(run, "a state without its digest");
+	auto_jv sealed = json_object(run->job->seal, "state");
+	if (jv_is_valid(run->job->seal) && !same_state(sealed, found))
+		return bad_stream(run, "a state that is not the sealed one");
+	jv_free(take_jv(&run->outcome->sealed_state));
+	run->outcome->sealed_state = take_jv(&found);
+	return 0;
+}
+
 static int take_exit(struct run *run, const struct frame *frame)
 {
 	struct sandbox_outcome *outcome = run->outcome;
@@ -91,12 +129,16 @@ static int take_exit(struct run *run, const struct frame *frame)
 	}
 	if (json_int(object, "err_dropped", &value) == 0 && value > 0)
 		outcome->err.dropped += (uint64_t)value;
-	const char *failed = json_str(object, "failed");
-	if (failed != NULL)
+	const char *failed = json_str(object, "failed"), *message = json_str(object, "message");
+	if (failed != NULL && !is_code(failed))
+		return bad_stream(run, "an exit that fails without a code");
+	if (failed != NULL && message != NULL)
+		sbx_fail(&outcome->trouble, SBX_COMMAND_FAILED, failed, "step %u: %s", frame->step, message);
+	else if (failed != NULL)
 		sbx_fail(&outcome->trouble, SBX_COMMAND_FAILED, failed,
 			 "step %u did not start, or did not leave what it was to make", frame->step);
 	run->exits += outcome->exit_code == 0 && failed == NULL;
-	return 0;
+	return outcome->exit_code == 0 && failed == NULL ? take_state(run, frame->step, object) : 0;
 }
 
 /* The artefact was announced by the table, so the plan is the only one that is kept; others are counted by digest. */
@@ -146,12 +188,6 @@ static int take_data(struct run *run, const struct frame *frame)
 		return bad_stream(run, "data that belongs to no artefact");
 	run->artifact_left -= frame->len;
 	return io_write_all(run->artifact_fd, frame->payload, frame->len, &run->broken);
-}
-
-static int is_code(const char *text)
-{
-	return text != NULL && text[0] != '\0' && strlen(text) < sizeof((struct sbx_error *)NULL)->code &&
-	       strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(text);
 }
 
 static int take_refused(struct run *run, const struct frame *frame)

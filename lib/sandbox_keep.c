@@ -66,7 +66,8 @@ static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandb
 	seal = json_set_str(seal, "workspace", json_str(workspace, "name"));
 	seal = json_set(seal, "workspace_at", workspace_at(run));
 	seal = json_set(seal, "backend", jv_copy(plan->backend));
-	return jv_is_valid(plan->state) ? json_set(seal, "state", jv_copy(plan->state)) : seal;
+	jv state = jv_is_valid(plan->state) ? plan->state : outcome->sealed_state;
+	return jv_is_valid(state) ? json_set(seal, "state", jv_copy(state)) : seal;
 }
 
 /* How many findings the plan has; -1 when sbx-plan did not say, or said less than it listed. */

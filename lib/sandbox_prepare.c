@@ -356,6 +356,10 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	    hostcheck(config, state, key, call, p->writes ? &p->ws : NULL, &plan, err) < 0 ||
 	    take_work(p, config, state, call, &plan, err) < 0 || write_rc(p, state, call_id(call), run_fd, err) < 0)
 		return -1;
+	auto_jv sealed_backend = json_object(p->seal, "backend");
+	if (!jv_is_valid(p->backend))
+		p->backend = take_jv(&sealed_backend);
+	p->job.backend = json_str(p->backend, "type");
 	p->job.seal = p->seal;
 	p->job.programs = p->programs;
 	p->job.mounts = p->mounts;

@@ -90,6 +90,8 @@ static int fill_step(jv run, int number, jv entry, struct step *step, struct sbx
 		step->flags |= STEP_ANALYSE;
 	else if (json_bool(entry, "credentials") == 1)
 		step->flags |= STEP_CREDENTIALS;
+	if (json_str(entry, "seals") != NULL)
+		step->flags |= STEP_SEALS_STATE;
 	return fill_argv(argv, step, err) < 0 ? -1 : fill_produces(run, number, step, err);
 }
 
@@ -244,20 +246,44 @@ static int fill_packages(const struct sandbox_job *job, struct sealed_parts *sea
 	return 0;
 }
 
+/* A step is to print the state that was planned against. */
+static int compares_state(jv run)
+{
+	auto_jv list = json_array(run, "steps");
+
+	for (int i = 0, n = json_length(list); i < n; i++) {
+		auto_jv step = json_at(list, i);
+		if (json_str(step, "seals") != NULL)
+			return 1;
+	}
+	return 0;
+}
+
+static int no_state_sealed(struct sbx_error *err)
+{
+	sbx_fail(err, SBX_CONFIG, "state_not_sealed",
+		 "this tool compares the state with the one that was planned against, and the plan's seal names none");
+	return sbx_hint(err, "give the tool that plans a step with seals: state, too");
+}
+
 /* What the seal says, for sbx-entry to find again. */
 static int fill_sealed(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
 {
 	auto_jv state = json_object(job->seal, "state");
 	const char *lock = json_str(job->seal, "lock_sha256"), *lineage = json_str(state, "lineage");
+	const char *content = json_str(state, "sha256");
 	struct sealed_parts *sealed = &steps->sealed;
 
 	if (!jv_is_valid(job->seal))
 		return 0;
+	if (content == NULL && compares_state(job->run))
+		return no_state_sealed(err);
 	steps->plan = STEPS_SEALED_PLAN;
 	sealed->serial = -1;
 	json_int(state, "serial", &sealed->serial);
 	snprintf(sealed->lock_sha256, sizeof sealed->lock_sha256, "%s", lock != NULL ? lock : "");
 	snprintf(sealed->lineage, sizeof sealed->lineage, "%s", lineage != NULL ? lineage : "");
+	snprintf(sealed->state_sha256, sizeof sealed->state_sha256, "%s", content != NULL ? content : "");
 	sealed->lock_path = lock_file_path(steps->cwd, err);
 	return sealed->lock_path != NULL ? fill_packages(job, sealed, err) : -1;
 }

@@ -39,7 +39,7 @@ static int put_sealed(const struct steps *s, struct buf *out, struct sbx_error *
 		return 0;
 	if (wire_put_str(out, sealed->lock_path, err) < 0 || wire_put_str(out, sealed->lock_sha256, err) < 0 ||
 	    wire_put_str(out, sealed->lineage, err) < 0 || wire_put_u64(out, (uint64_t)sealed->serial, err) < 0 ||
-	    wire_put_u32(out, sealed->package_count, err) < 0)
+	    wire_put_str(out, sealed->state_sha256, err) < 0 || wire_put_u32(out, sealed->package_count, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < sealed->package_count; i++)
 		if (wire_put_str(out, sealed->packages[i].path, err) < 0 ||

@@ -9,7 +9,7 @@
 #include "package.h"
 #include "ws_file.h"
 
-#define STEPS_VERSION 2u
+#define STEPS_VERSION 3u
 
 /* Where things stand inside every sandbox. */
 #define SANDBOX_WORK "/work"
@@ -25,6 +25,7 @@ struct slot {
 
 #define STEP_ANALYSE 1u	    /* stdout is for sbx-plan; neither credential nor egress */
 #define STEP_CREDENTIALS 2u /* may see the credential files */
+#define STEP_SEALS_STATE 4u /* stdout is Terraform's state (entry_state.h) */
 
 struct produce {
 	char *name; /* of the artefact */
@@ -70,9 +71,11 @@ struct package_digest {
 struct sealed_parts {
 	char *lock_path;      /* relative to SANDBOX_WORK */
 	char lock_sha256[65]; /* "": there must be no such file */
-	/* Of the state that was planned against, for naming what of INPUT_STATE_WRITE differs: "" and -1 for none. */
+	/* Of the state that was planned against, for naming what of INPUT_STATE_WRITE or of a printed one differs: ""
+	 * and -1 for none. */
 	char lineage[WS_LINEAGE_SIZE];
 	int64_t serial;
+	char state_sha256[65]; /* what a step of STEP_SEALS_STATE must print; "": the plan's seal has none */
 	struct package_digest *packages;
 	uint32_t package_count;
 };

@@ -16,7 +16,7 @@ enum {
 	MAX_SOURCE = 512,
 	MAX_PRODUCES = 16,
 	MAX_NAME = 64, /* of an artefact or an isolation */
-	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS,
+	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS | STEP_SEALS_STATE,
 };
 
 static int bad(struct sbx_error *err, const char *what)
@@ -135,6 +135,7 @@ static int get_sealed(struct wire *w, struct steps *s, struct sbx_error *err)
 	if (wire_get_str(w, PATH_MAX, &sealed->lock_path, err) < 0 ||
 	    get_field(w, sealed->lock_sha256, sizeof sealed->lock_sha256, err) < 0 ||
 	    get_field(w, sealed->lineage, sizeof sealed->lineage, err) < 0 || wire_get_u64(w, &serial, err) < 0 ||
+	    get_field(w, sealed->state_sha256, sizeof sealed->state_sha256, err) < 0 ||
 	    get_array(w, LIMIT_PROVIDERS, sizeof *sealed->packages, (void **)&sealed->packages, &sealed->package_count,
 		      err) < 0)
 		return -1;

@@ -3,9 +3,10 @@
  *     mksteps frames [DIR] <FRAMES   one JSON object a line: {"type","step","text"}, or "json" for a payload that is;
  * artefacts are written to DIR/NAME. Exits 1 on a malformed stream, 2 when it ends inside a frame. mksteps TABLE INPUTS
  * [WORD...] words, in order: require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces
- * are left out)  sealed (it runs a sealed plan)  serial=N  lineage=L  lock=PATH:FILE  no-lock=PATH  package=PATH:PLACE:SOURCE
- * (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE  write=PATH:FILE  program=PATH:FILE  bad-digest (spoils
- * the last of these) step [credentials] PROGRAM ARG...   (@NAME: an artefact's slot)  produce NAME PATH  end
+ * are left out)  sealed (it runs a sealed plan)  serial=N  lineage=L  state=SHA256  lock=PATH:FILE  no-lock=PATH
+ * package=PATH:PLACE:SOURCE (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE
+ * write=PATH:FILE  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals] PROGRAM ARG...
+ * (@NAME: an artefact's slot)  produce NAME PATH  end
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -128,6 +129,10 @@ static char **add_step(struct steps *s, char **word)
 		step->flags |= STEP_CREDENTIALS;
 		word++;
 	}
+	if (*word != NULL && strcmp(*word, "seals") == 0) {
+		step->flags |= STEP_SEALS_STATE;
+		word++;
+	}
 	step->program = *word;
 	for (; *word != NULL && strcmp(*word, "end") != 0; word++) {
 		if (strcmp(*word, "produce") == 0 && word[1] != NULL && word[2] != NULL) {
@@ -166,6 +171,8 @@ static int take_word(struct steps *s, char *word, int out)
 		return take_serial(s, v);
 	else if ((v = value_of(word, "lineage")) != NULL)
 		snprintf(s->sealed.lineage, sizeof s->sealed.lineage, "%s", v);
+	else if ((v = value_of(word, "state")) != NULL)
+		snprintf(s->sealed.state_sha256, sizeof s->sealed.state_sha256, "%s", v);
 	else if ((v = value_of(word, "lock")) != NULL)
 		return add_lock(s, v, cut(v));
 	else if ((v = value_of(word, "no-lock")) != NULL)

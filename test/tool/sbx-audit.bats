@@ -195,7 +195,8 @@ age() {
 	assert_equal "$(grep -c . <<<"$output")" "$(grep -c . "$RECORD")"
 	run_sbx 0 sbx-audit show --request-id "${id:0:10}"
 	assert_equal "$(grep -c . <<<"$output")" 5
-	assert_contains "$output" "${id:0:8}  sandbox.completed    artifacts=[] exit=0 state=completed"
+	assert_contains "$output" "${id:0:8}  sandbox.completed    artifacts=[] exit=0 isolation=local kernel=$(uname -r | tr -d '\n')"
+	assert_contains "$output" " state=completed"
 	assert_contains "$output" '+0.000s'
 	run_sbx 0 sbx-audit show --request-id "$id" --event tool.result --json
 	assert_json '[.event, .state, .request_id] | join(" ")' "tool.result completed $id"
