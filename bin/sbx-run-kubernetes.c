@@ -208,14 +208,25 @@ static int make_boot(struct start *s, size_t table_len, size_t inputs_len, struc
 	return 0;
 }
 
-/* A state file of this machine cannot be mounted there, and copying it would leave two that both may change. */
+/* A state file of this machine cannot be mounted there, and what Terraform writes beside its configuration goes with
+ * the Pod: after an apply nothing would know what exists. */
 static int refuse_state(const struct start *s, struct sbx_error *err)
 {
-	if (!json_has(s->request, "state"))
+	const char *backend = json_str(s->request, "backend");
+
+	if (!json_has(s->request, "state") &&
+	    (backend == NULL || (strcmp(backend, "local") != 0 && strcmp(backend, "unknown") != 0)))
 		return 0;
-	sbx_fail(err, SBX_CONFIG, "state_is_local",
-		 "this tool writes a state file of this machine, and on a cluster there is none to write to");
-	return sbx_hint(err, "keep the state where the cluster reaches it: a kubernetes, http or s3 backend, and no "
+	if (backend != NULL && strcmp(backend, "unknown") == 0)
+		sbx_fail(err, SBX_CONFIG, "state_is_local",
+			 "nobody can read where this configuration keeps its state, and a file would be gone with the "
+			 "Pod");
+	else
+		sbx_fail(err, SBX_CONFIG, "state_is_local",
+			 "this configuration keeps its state in a file, which would be gone with the Pod that writes "
+			 "it");
+	return sbx_hint(err, "keep the state where the cluster reaches it: write a backend block of the type "
+			     "kubernetes, http or s3, and no "
 			     "workspace.state in the tool");
 }
 
