@@ -245,6 +245,8 @@ test-load:
 # accounts: real accounts, sudo and sshd in namespaces of their own (root). cluster: against the cluster of KUBECONFIG (an administrator's), what fakes
 # cannot say. heavy: hundreds of races, and a kill or a failed system call at each step of each stage. oracle: sshsig against ssh-keygen in whole.
 .PHONY: $(suites:%=test-%)
+# A cluster has one admission policy, which names one image: one file after the other.
+test-cluster: export SBX_TEST_JOBS := 1
 $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 	@scripts/deps test $*
 	@$(MAKE) $(all_cores) --no-print-directory test-build

@@ -1,0 +1,137 @@
+# Terraform on a cluster: a plan is made there, sealed here, and applied there, as sbx-mcp's client and a person see it. $SBX_MIRROR is a mirror of
+# providers with hashicorp/kubernetes; $SBX_DEMO_IMAGE what the demo's Deployment runs.
+
+load ../helpers
+load cluster
+load tools
+
+setup_file() {
+	[ -n "${SBX_MIRROR:-}" ] || {
+		echo 'SBX_MIRROR must name a mirror of providers with hashicorp/kubernetes: terraform providers mirror makes one'
+		return 1
+	}
+	export MIRROR=$BATS_FILE_TMPDIR/mirror SBX_IMAGE=localhost/sbx-terraform:1
+	(cd "$SBX_MIRROR" && find . -path '*/hashicorp/kubernetes/*' -type f -print0 | xargs -0 cp --parents -t "$(mkdir -p "$MIRROR" && echo "$MIRROR")")
+	chmod -R go-w "$MIRROR"
+	cluster_setup_file --mirror "$MIRROR" "terraform=$(command -v terraform)"
+	tools_setup_file
+	kube apply -k "$ROOT/cluster/demo"
+}
+
+teardown_file() {
+	kube delete -k "$ROOT/cluster/demo" --ignore-not-found || true
+}
+
+setup() {
+	tools_setup
+	cp -r "$ROOT/terraform/k8s-demo" "$T/work"
+	[ -z "${SBX_DEMO_IMAGE:-}" ] || sed -i "s|registry.k8s.io/pause:3.10|$SBX_DEMO_IMAGE|" "$T/work/k8s-demo/main.tf"
+	kube delete deployment web --namespace=sbx-demo --ignore-not-found
+	kube delete secrets,leases --all --namespace=sbx-demo-state
+	"$ROOT/scripts/demo.d/init-state" "$T/work/k8s-demo" "$MIRROR" "$SBX_CONTEXT"
+	new_signer alice
+}
+
+teardown() {
+	[ -z "${MCP_PID-}" ] || kill "$MCP_PID" 2>/dev/null || true
+}
+
+# The agent: lines to sbx-mcp and back.
+agent() {
+	coproc MCP { exec sbx-mcp --config "$T/sbx.yaml" --wait 0s 2>"$T/mcp.log" 3>&-; }
+	exec {IN}>&"${MCP[1]}" {OUT}<&"${MCP[0]}"
+	printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bats","version":"1"}}}' \
+		'{"jsonrpc":"2.0","method":"notifications/initialized"}' >&"$IN"
+}
+
+# calls TOOL ARGUMENTS: what the agent gets as data is in $output.
+calls() {
+	local line
+	printf '{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$((++ID))" "$1" "$2" >&"$IN"
+	while IFS= read -r -t 120 line <&"$OUT"; do
+		[ "$(member '.id // empty' <<<"$line")" = "$ID" ] || continue
+		output=$(command jq -c '.result.structuredContent' <<<"$line")
+		return 0
+	done
+	cat "$T/mcp.log"
+	return 1
+}
+
+# planned [DIR]: the id of a plan, by the command line, in $plan.
+planned() {
+	SBX_TEST_TIMEOUT=120 run_sbx 0 sbx-call terraform_plan target=rig dir=k8s-demo
+	assert_json .result.state completed
+	plan=$(member .result.plan.id <<<"$output")
+}
+
+deployed() { # JSONPATH of the Deployment; nothing when there is none
+	kube get deployment web --namespace=sbx-demo --ignore-not-found -o "jsonpath={$1}"
+}
+
+@test "planned, applied; a label edited, which replaces the running Deployment: asked, signed, applied; the record in order" {
+	agent
+	calls terraform_plan '{"target":"rig","dir":"k8s-demo"}'
+	assert_json .state completed
+	assert_json .verdict safe
+	assert_json .isolation cluster-gvisor
+	plan=$(member .plan.id <<<"$output")
+	assert_equal "$(jq -r 'select(.event == "sandbox.completed") | .isolation + " " + .kernel' "$T/var/audit.jsonl")" 'cluster-gvisor 4.19.0-gvisor'
+	assert_equal "$(member .seal.backend.type <"$T/var/plans/$plan/seal.json")" kubernetes
+	assert_equal "$(member .seal.state.serial <"$T/var/plans/$plan/seal.json")" 1
+
+	calls terraform_apply "{\"plan\":\"$plan\"}"
+	assert_json .state completed
+	first=$(deployed .metadata.uid)
+	[ -n "$first" ]
+	kube get secret tfstate-default-k8s-demo --namespace=sbx-demo-state
+
+	sed -i 's/app = "web"/app = "shop"/' "$T/work/k8s-demo/main.tf"
+	calls terraform_plan '{"target":"rig","dir":"k8s-demo"}'
+	assert_json .verdict destructive
+	assert_json '.findings[0].address' kubernetes_deployment.web
+	assert_json '.findings[0].because[0]' 'spec[0].selector[0].match_labels'
+	plan=$(member .plan.id <<<"$output")
+	assert_equal "$(member '.seal.state.serial > 1' <"$T/var/plans/$plan/seal.json")" true
+
+	calls terraform_apply "{\"plan\":\"$plan\"}"
+	assert_json .error.code approval_required
+	approval=$(member .approval.id <<<"$output")
+	assert_equal "$(deployed .metadata.uid)" "$first"
+	sbx-approve sign "$approval" --key "$T/alice" >"$T/text" 2>"$T/sign.err" </dev/null
+	assert_contains "$(cat "$T/text")" 'backend "kubernetes"'
+	assert_contains "$(cat "$T/text")" 'isolation "cluster-gvisor" by driver "kubernetes"'
+	assert_contains "$(cat "$T/text")" 'against state lineage'
+
+	calls terraform_apply "{\"plan\":\"$plan\"}"
+	assert_json .state completed
+	assert_json .approval.id "$approval"
+	[ "$(deployed .metadata.uid)" != "$first" ]
+	assert_equal "$(deployed .spec.selector.matchLabels.app)" shop
+	assert_equal "$(events "$(member .call <<<"$output")")" 'tool.request guardrail.decision approval.claimed credential.requested credential.issued sandbox.started sandbox.completed credential.revoked tool.result '
+	run_sbx 0 sbx-audit verify
+
+	calls terraform_apply "{\"plan\":\"$plan\"}"
+	assert_json .error.code plan_unknown
+}
+
+@test "a plan of a state that has moved on does not run" {
+	planned
+	local late=$plan
+	planned
+	run_sbx 0 sbx-call terraform_apply "plan=$plan"
+	before=$(deployed .metadata.uid)
+	[ -n "$before" ]
+	run_sbx 1 sbx-call terraform_apply "plan=$late"
+	assert_json .result.state failed
+	assert_json .result.code plan_serial_changed
+	refute_contains "$stderr" 'step 3'
+	assert_equal "$(deployed .metadata.uid)" "$before"
+}
+
+@test "a state in a file is refused, and nothing is started" {
+	sed -i '/backend "kubernetes"/,/^  }/d' "$T/work/k8s-demo/main.tf"
+	run_sbx 78 sbx-call terraform_plan target=rig dir=k8s-demo
+	assert_json .error.code state_is_local
+	assert_contains "$output" 'gone with the Pod'
+	assert_equal "$(kube get jobs --namespace=sbx-sandbox -o name)" ''
+}

@@ -1,0 +1,48 @@
+# Shared by the suites that drive the tools of cluster/policy through the whole chain.
+
+# An installation of its own, for the provider that the tests bring: tokens by TokenRequest, by an administrator's hand.
+tools_setup_file() {
+	INSTALLED=$BATS_FILE_TMPDIR/installed
+	mkdir -p "$INSTALLED/libexec" "$INSTALLED/share"
+	cp -r "$SBX_BIN" "$INSTALLED/bin"
+	cp -r "$SBX_LIBEXEC" "$INSTALLED/libexec/sbx"
+	cp -r "$SBX_BUILD/share/sbx" "$INSTALLED/share/sbx"
+	cp "$ROOT/scripts/demo.d/sbx-cred-request" "$INSTALLED/libexec/sbx/"
+	export INSTALLED
+}
+
+# $T holds settings, a policy and a workspace; SBX_CONFIG points there.
+tools_setup() {
+	PATH=$INSTALLED/bin:$PATH
+	T=$BATS_TEST_TMPDIR/t
+	mkdir -p "$T/work"
+	cp -r "$ROOT/cluster/policy" "$T/policy"
+	cp -r "$ROOT/policy/signals" "$T/policy/signals"
+	sed -i -e "s|/usr/bin/kubectl|$(readlink -f "$(command -v kubectl)")|; s|/usr/bin/terraform|$(readlink -f "$(command -v terraform || echo /bin/true)")|" \
+		-e "s|/srv/terraform-mirror|${MIRROR:-$T/no-mirror}|" "$T/policy/policy.yaml"
+	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
+		base64 -d >"$T/ca.crt"
+	cp "$KUBECONFIG" "$T/admin.kubeconfig"
+	cat >"$T/sbx.yaml" <<-SETTINGS
+		policy: policy
+		state: var
+		allowed_signers: allowed_signers
+		same_account: file
+		workspaces: work
+		provider: request
+		providers:
+		  request: {kubeconfig: $T/admin.kubeconfig}
+		targets:
+		  rig: {server: "https://$API_SERVER", ca_file: $T/ca.crt}
+		$(cat "$BATS_FILE_TMPDIR/settings.yaml")
+		    image_pull_policy: $SBX_PULL
+	SETTINGS
+	: >"$T/allowed_signers"
+	chmod -R go-rwx "$T"
+	export SBX_CONFIG=$T/sbx.yaml T
+}
+
+# The events of the record, or of the call CALL alone, in order.
+events() {
+	jq -r --arg call "${1-}" 'select($call == "" or .request_id == $call) | .event' "$T/var/audit.jsonl" | tr '\n' ' '
+}
