@@ -204,6 +204,12 @@ demo:
 	@$(MAKE) $(all_cores) --no-print-directory all
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/demo
 
+demo-cluster:
+	@scripts/deps demo
+	@$(MAKE) $(all_cores) --no-print-directory all
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/demo-cluster
+.PHONY: demo-cluster
+
 test-build: all $(unit_tests) $(test_tools) $(test_fuzz_programs)
 .PHONY: test-build
 # What builds and then does something builds on all cores, unless its caller said on how many.
@@ -314,6 +320,7 @@ clean:
 help:
 	@echo 'make            build everything below $(BUILD)'
 	@echo 'make demo       install what is missing, build, and show the main job on this machine'
+	@echo 'make demo-cluster  the same on the cluster of the current kubectl context'
 	@echo 'make test       install what is missing, build, and run the tests'
 	@echo 'make deps       install what building and testing needs'
 	@echo 'make test-build build what the tests need; scripts/test FILE runs single test files'

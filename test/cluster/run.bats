@@ -116,14 +116,18 @@ teardown() { cluster_teardown; }
 }
 
 @test "an image that is not there" {
-	kube get configmap sbx-admission --namespace=sbx-system -o jsonpath='{.data.image}' >"$D/image"
-	kube patch configmap sbx-admission --namespace=sbx-system --type=merge -p '{"data":{"image":"localhost/missing:1"}}'
+	admit_image localhost/missing:1
 	request '.settings.image = "localhost/missing:1"'
 	probe_step print never
-	# The admission policy's parameter takes a moment to be seen.
+	# A changed policy takes a moment to be seen.
 	wait_until 20 sees_missing_image
-	kube patch configmap sbx-admission --namespace=sbx-system --type=merge -p "{\"data\":{\"image\":\"$(cat "$D/image")\"}}"
+	admit_image "$SBX_IMAGE"
 	wait_until 10 nothing_left
+}
+
+admit_image() {
+	kube patch validatingadmissionpolicy sbx-sandbox --type=json \
+		-p "[{\"op\":\"replace\",\"path\":\"/spec/variables/0/expression\",\"value\":\"'$1'\"}]"
 }
 
 sees_missing_image() {
@@ -177,7 +181,7 @@ is_refused() {
 	kube delete networkpolicy default-deny --namespace=sbx-sandbox
 	probe_step print never
 	drive 78
-	kube apply -k "$ROOT/cluster/existing" >/dev/null
+	kube apply -f "$ROOT/cluster/base/network.yaml" >/dev/null
 	assert_equal "$(event failed .code)" policy_missing
 	wait_until 10 nothing_left
 }

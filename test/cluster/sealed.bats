@@ -62,6 +62,7 @@ refused() {
 	head -c 9000000 /dev/zero >"$D/tree/too-large"
 	table "tree=$D/tree" step /opt/sbx/probe/probe print made produce copy fits end
 	drive 0
+	sed -i '/"type":"data"/d' "$D/lines" # more than is worth reading
 	assert_equal "$(frame artifact .sha256)" "$(sha256sum <"$D/tree/fits" | cut -d' ' -f1)"
 	cmp "$D/copy" "$D/tree/fits"
 	again

@@ -8,9 +8,10 @@ setup() {
 	cd "$T" || return 1
 }
 
-# Lines of the ```sh blocks of the README, without comments at their end; those of "Two accounts" want root: accounts/two-accounts.bats.
+# Lines of the ```sh blocks of the README, without comments at their end; those of "Two accounts" want root
+# (accounts/two-accounts.bats), those of "On a cluster" a cluster.
 readme_commands() {
-	awk '/^## / {root = /^## Two accounts$/} root {next} /^ *```sh$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/  *#.*//; s/^ *//' | grep -v '^$'
+	awk '/^## / {root = /^## (Two accounts|On a cluster, step by step)$/} root {next} /^ *```sh$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/  *#.*//; s/^ *//' | grep -v '^$'
 }
 
 @test "the shell commands of the README" {
