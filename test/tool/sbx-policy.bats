@@ -555,3 +555,23 @@ sys.exit(subprocess.run(["sbx-policy", "--peer"], stdin=theirs).returncode)'
 	run_sbx 0 sbx-policy terraform_plan dir=envs/prod destroy=true
 	assert_json .policy.tier critical
 }
+
+@test "the policy for a cluster passes its own tests" {
+	cp -r "$ROOT/cluster/policy" "$T/cluster"
+	cp -r "$ROOT/policy/signals" "$T/cluster/"
+	cat >"$T/cluster.yaml" <<-'EOT'
+		policy: cluster
+		state: var-cluster
+		driver: kubernetes
+		workspaces: work
+		allowed_signers: allowed_signers
+		targets:
+		  dev: {server: "https://192.0.2.1:6443"}
+	EOT
+	chmod -R go-w "$T"
+	run_sbx 0 sbx-policy --config "$T/cluster.yaml" test
+	assert_contains "$output" 'ok 1200 - '
+	refute_contains "$output" 'not ok'
+	run_sbx 0 sbx-policy --config "$T/cluster.yaml" list
+	assert_contains "$output" terraform_apply
+}
