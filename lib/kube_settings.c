@@ -107,7 +107,7 @@ int kube_settings_read(jv settings, struct kube_settings *out, struct sbx_error 
 {
 	static const char *const known[] = {
 		"kubeconfig",	 "context",	    "in_cluster", "server", "namespace", "image", "image_pull_policy",
-		"runtime_class", "service_account", "probe",	  "egress", "forbidden", NULL};
+		"runtime_class", "service_account", "probe",	  "egress", "forbidden", "exec",  NULL};
 	auto_free char *unknown = json_unknown_key(settings, known);
 
 	*out = (struct kube_settings){.all = jv_copy(settings)};
@@ -168,9 +168,30 @@ int kube_settings_egress(const struct kube_settings *settings, jv egress, struct
 	return 0;
 }
 
+/* The program that the kubeconfig file names, where it is one of `exec:`. */
+static int run_program(const struct kube_settings *settings, struct kube_access *access, struct sbx_error *err)
+{
+	auto_jv allowed = json_object(settings->all, "exec");
+	const struct kube_exec_given given = {.token = &access->token, .key = &access->key, .cert = &access->cert};
+
+	if (access->exec.command == NULL)
+		return 0;
+	const char *program = json_str(allowed, access->exec.command);
+	if (program != NULL && program[0] == '/')
+		return kube_exec_run(&access->exec, program, &given, err);
+	sbx_fail(err, SBX_CONFIG, "kubeconfig",
+		 "the kubeconfig file gets its credential from a program that is not allowed");
+	return sbx_hint(err,
+			"give sbx a user of its own with a certificate or a token, or allow the program by its name: "
+			"drivers: {kubernetes: {exec: {%.60s: /PATH/OF/IT}}}",
+			access->exec.command);
+}
+
 int kube_settings_access(const struct kube_settings *settings, struct kube_access *access, struct sbx_error *err)
 {
 	if (settings->kubeconfig == NULL)
 		return kubeconfig_in_cluster(settings->server, access, err);
-	return kubeconfig_read(settings->kubeconfig, settings->context, access, err);
+	return kubeconfig_read(settings->kubeconfig, settings->context, access, err) < 0
+		       ? -1
+		       : run_program(settings, access, err);
 }

@@ -10,13 +10,12 @@
 #include "base64_secret.h"
 #include "io.h"
 #include "limit.h"
-#include "yaml_lex.h"
+#include "yaml_walk.h"
 
 static const size_t file_max = (size_t)1 << 20;
 #define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount/..data/"
 static const char in_cluster_ca[] = IN_CLUSTER_DIR "ca.crt", in_cluster_token[] = IN_CLUSTER_DIR "token";
 static const char in_cluster_server[] = "https://kubernetes.default.svc";
-enum { PATH_SIZE = 256, DEPTH_MAX = 16 };
 
 static int bad(struct sbx_error *err, const char *format, ...) SBX_PRINTF(2, 3);
 static int bad(struct sbx_error *err, const char *format, ...)
@@ -35,91 +34,6 @@ static int set_text(char **to, const char *text, struct sbx_error *err)
 	free(*to);
 	*to = strdup(text);
 	return *to != NULL ? 0 : sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-}
-
-/* --- walking --- */
-
-/* A scalar: its keys joined by dots ("users.user.token"; lists add nothing), and which element of the outermost list it
- * is in (-1: none). */
-struct place {
-	char path[PATH_SIZE];
-	int index;
-};
-typedef int visitor(void *context, const struct place *place, const struct yaml_item *item, struct sbx_error *err);
-
-struct walk {
-	struct yaml_lex *lex;
-	visitor *visit;
-	void *context;
-	struct place place;
-	int lists; /* that we are in */
-};
-
-static int walk_value(struct walk *w, const struct yaml_item *first, int depth, struct sbx_error *err);
-
-static int walk_map(struct walk *w, int depth, struct sbx_error *err)
-{
-	size_t len = strlen(w->place.path);
-	struct yaml_item item;
-
-	for (;;) {
-		if (yaml_lex_next(w->lex, &item, err) < 0)
-			return -1;
-		if (item.token == YAML_MAP_CLOSE)
-			return 0;
-		if (snprintf(w->place.path + len, sizeof w->place.path - len, "%s%s", len > 0 ? "." : "", item.text) >=
-		    (int)(sizeof w->place.path - len))
-			return bad(err, "has a key that is too long");
-		if (yaml_lex_next(w->lex, &item, err) < 0 || walk_value(w, &item, depth + 1, err) < 0)
-			return -1;
-		w->place.path[len] = '\0';
-	}
-}
-
-static int walk_list(struct walk *w, int depth, struct sbx_error *err)
-{
-	struct yaml_item item;
-
-	w->lists++;
-	for (int i = 0;; i++) {
-		if (w->lists == 1)
-			w->place.index = i;
-		if (yaml_lex_next(w->lex, &item, err) < 0)
-			return -1;
-		if (item.token == YAML_LIST_CLOSE)
-			break;
-		if (walk_value(w, &item, depth + 1, err) < 0)
-			return -1;
-	}
-	if (--w->lists == 0)
-		w->place.index = -1;
-	return 0;
-}
-
-static int walk_value(struct walk *w, const struct yaml_item *first, int depth, struct sbx_error *err)
-{
-	if (depth > DEPTH_MAX)
-		return bad(err, "is nested too deeply");
-	if (first->token == YAML_MAP_OPEN)
-		return walk_map(w, depth, err);
-	if (first->token == YAML_LIST_OPEN)
-		return walk_list(w, depth, err);
-	return w->visit(w->context, &w->place, first, err);
-}
-
-static int walk(const char *text, size_t len, visitor *visit, void *context, struct sbx_error *err)
-{
-	auto_yaml_lex *lex = yaml_lex_new(text, len, "kubeconfig", err);
-	struct walk w = {.lex = lex, .visit = visit, .context = context, .place = {.index = -1}};
-	struct yaml_item item;
-
-	if (lex == NULL || yaml_lex_next(lex, &item, err) < 0)
-		return -1;
-	if (item.token != YAML_MAP_OPEN)
-		return bad(err, "is no mapping");
-	if (walk_map(&w, 0, err) < 0)
-		return -1;
-	return yaml_lex_next(lex, &item, err);
 }
 
 /* --- which context, which cluster, which user --- */
@@ -141,7 +55,7 @@ static int is_text(const struct yaml_item *item, const char *text)
 	return item->token == YAML_STRING && text != NULL && strcmp(item->text, text) == 0;
 }
 
-static int find_name(int *at, const struct place *place, const char *what, struct sbx_error *err)
+static int find_name(int *at, const struct yaml_place *place, const char *what, struct sbx_error *err)
 {
 	if (*at >= 0)
 		return bad(err, "has two %s of the wanted name", what);
@@ -149,7 +63,8 @@ static int find_name(int *at, const struct place *place, const char *what, struc
 	return 0;
 }
 
-static int visit_names(void *context, const struct place *place, const struct yaml_item *item, struct sbx_error *err)
+static int visit_names(void *context, const struct yaml_place *place, const struct yaml_item *item,
+		       struct sbx_error *err)
 {
 	struct names *n = context;
 
@@ -167,7 +82,8 @@ struct context_members {
 	struct kube_access *access;
 };
 
-static int visit_context(void *context, const struct place *place, const struct yaml_item *item, struct sbx_error *err)
+static int visit_context(void *context, const struct yaml_place *place, const struct yaml_item *item,
+			 struct sbx_error *err)
 {
 	struct context_members *m = context;
 
@@ -244,10 +160,30 @@ static int read_cluster(const char *member, const struct yaml_item *item, struct
 	return bad(err, "has \"%.60s\" in its cluster, which is not supported", member);
 }
 
+/* Members that only say how the program is shown to people have no effect. */
+static int read_exec(const char *member, const struct yaml_item *item, struct kube_access *access,
+		     struct sbx_error *err)
+{
+	static const char *const idle[] = {"installHint", "interactiveMode", "provideClusterInfo"};
+
+	if (item->token == YAML_STRING && kube_exec_member(&access->exec, member, item->text, err) == 0)
+		return 0;
+	if (err->class != SBX_OK)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(idle); i++)
+		if (strcmp(member, idle[i]) == 0)
+			return 0;
+	return bad(err, "has \"exec.%.60s\" in its user, which is not supported", member);
+}
+
 static int read_user(const char *member, const struct yaml_item *item, struct kube_access *access,
 		     struct sbx_error *err)
 {
-	if (strncmp(member, "exec.", 5) == 0 || strncmp(member, "auth-provider.", 14) == 0) {
+	static const char exec[] = "exec.";
+
+	if (strncmp(member, exec, sizeof exec - 1) == 0)
+		return read_exec(member + sizeof exec - 1, item, access, err);
+	if (strncmp(member, "auth-provider.", 14) == 0) {
 		bad(err, "gets its credential from another program, which is refused");
 		return sbx_hint(err, "give sbx a user of its own with a certificate or a token: cluster/ says which "
 				     "rights it needs");
@@ -271,7 +207,8 @@ static int read_user(const char *member, const struct yaml_item *item, struct ku
 	return bad(err, "has \"%.60s\" in its user, which is not supported", member);
 }
 
-static int visit_members(void *context, const struct place *place, const struct yaml_item *item, struct sbx_error *err)
+static int visit_members(void *context, const struct yaml_place *place, const struct yaml_item *item,
+			 struct sbx_error *err)
 {
 	static const char cluster[] = "clusters.cluster.", user[] = "users.user.", extensions[] = "extensions.";
 	struct context_members *m = context;
@@ -295,6 +232,10 @@ static int is_complete(const struct kube_access *access, struct sbx_error *err)
 {
 	if (access->server == NULL)
 		return bad(err, "names no server for this context");
+	if (access->exec.command != NULL)
+		return access->cert.len == 0 && access->key.len == 0 && access->token.len == 0
+			       ? 0
+			       : bad(err, "has a program for its credential, and a credential beside it");
 	if ((access->cert.len > 0) != (access->key.len > 0))
 		return bad(err, "has a certificate without its key, or a key without its certificate");
 	if (access->cert.len == 0 && access->token.len == 0)
@@ -308,18 +249,20 @@ static int read_text(const char *text, size_t len, const char *wanted, struct ku
 	__attribute__((cleanup(names_clear))) struct names names = {.at_context = -1, .at_cluster = -1, .at_user = -1};
 	struct context_members members = {.names = &names, .access = access};
 
-	if (set_text(&names.context, wanted, err) < 0 || walk(text, len, visit_names, &names, err) < 0)
+	if (set_text(&names.context, wanted, err) < 0 ||
+	    yaml_walk(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
 		return -1;
 	if (names.at_context < 0)
 		return bad(err, "has no context of the wanted name");
-	if (walk(text, len, visit_context, &members, err) < 0)
+	if (yaml_walk(text, len, "the kubeconfig file", visit_context, &members, err) < 0)
 		return -1;
 	names.at_context = -1; /* the same walk again, now for the two others */
-	if (walk(text, len, visit_names, &names, err) < 0)
+	if (yaml_walk(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
 		return -1;
 	if (names.at_cluster < 0 || names.at_user < 0)
 		return bad(err, "lacks the cluster or the user of the context");
-	return walk(text, len, visit_members, &members, err) < 0 ? -1 : is_complete(access, err);
+	return yaml_walk(text, len, "the kubeconfig file", visit_members, &members, err) < 0 ? -1
+											     : is_complete(access, err);
 }
 
 int kubeconfig_read(const char *file, const char *context, struct kube_access *access, struct sbx_error *err)
@@ -360,5 +303,6 @@ void kube_access_clear(struct kube_access *access)
 	buf_clear(&access->cert);
 	secret_clear(&access->key);
 	secret_clear(&access->token);
+	kube_exec_clear(&access->exec);
 	access->server = NULL;
 }

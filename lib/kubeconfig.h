@@ -1,16 +1,18 @@
 /* Who and where a Kubernetes API server is, from a kubeconfig file or from what a cluster gives its own pods. A reader
- * of our own, over the strict YAML of yaml_lex.h: one named context, and nothing that would run a program, send a
+ * of our own, over the strict YAML of yaml_lex.h: one named context, and nothing that would send a
  * password, use a proxy, or trust a server that shows no certificate. */
 #ifndef SBX_KUBECONFIG_H
 #define SBX_KUBECONFIG_H
 
 #include "buf.h"
 #include "http.h"
+#include "kube_exec.h"
 
 struct kube_access {
 	char *server;
 	struct buf ca, cert;
 	struct secret key, token;
+	struct kube_exec exec; /* what else would give them: the caller starts it, or does not */
 };
 #define KUBE_ACCESS_INIT                                                                                               \
 	{                                                                                                              \
@@ -21,7 +23,7 @@ struct kube_access {
 
 /* The context CONTEXT of FILE, which must be owned by root or us and readable by nobody else
  * ("unsafe_file", 78). "kubeconfig" (78) with what is wrong: a name that is not there, a member that is missing, or one
- * of those that are refused (exec, auth-provider, proxy-url, insecure-skip-tls-verify, username, as, tls-server-name).
+ * of those that are refused (auth-provider, proxy-url, insecure-skip-tls-verify, username, as, tls-server-name).
  */
 int kubeconfig_read(const char *file, const char *context, struct kube_access *access, struct sbx_error *err);
 

@@ -438,3 +438,54 @@ run_label() {
 	run_sbx 64 "$SBX_LIBEXEC/sbx-run-kubernetes" --check extra
 	run_sbx 65 bash -c "exec '$SBX_LIBEXEC/sbx-run-kubernetes' --mend $CALL </dev/null"
 }
+
+# plugin BODY: a program that a kubeconfig may name, and a kubeconfig that does.
+plugin() {
+	printf '#!/bin/sh\n%s\n' "$1" >"$D/plugin"
+	chmod 755 "$D/plugin"
+	kubeconfig "$PORT" 'exec: {apiVersion: client.authentication.k8s.io/v1, command: vendor-auth, args: [get, "a b"], env: [{name: VENDOR_HOME, value: /srv}], interactiveMode: Never, provideClusterInfo: false}'
+	request ".settings.exec = {\"vendor-auth\": \"$D/plugin\"}"
+}
+
+@test "kubeconfig: a program gives the credential where the settings allow it by its name" {
+	started
+	plugin "printf '%s\n' \"\$0\" \"\$@\" >'$D/arguments'; env | sort >'$D/environment'
+		echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"spec\":{},\"status\":{\"token\":\"of-the-plugin\",\"expirationTimestamp\":\"2030-01-01T00:00:00Z\"}}'"
+	drive 0
+	assert_equal "$(sort -u "$K/authorization")" 'Bearer of-the-plugin'
+	assert_equal "$(tail -n +2 "$D/arguments" | tr '\n' '|')" 'get|a b|'
+	assert_equal "$(cut -d= -f1 "$D/environment" | grep -v '^PWD$\|^_$' | tr '\n' ' ')" 'HOME KUBERNETES_EXEC_INFO LC_ALL PATH TZ VENDOR_HOME '
+	refute_contains "$(cat "$D/frames")" of-the-plugin
+	# Without that name in the settings it does not run.
+	rm "$D/arguments"
+	request '.settings.exec = {"other": "/bin/true"}'
+	drive 78
+	assert_equal "$(event failed .code)" kubeconfig
+	assert_contains "$(event failed .hint)" 'exec: {vendor-auth:'
+	[ ! -e "$D/arguments" ]
+}
+
+@test "kubeconfig: a program that fails, says something else, or that others can write" {
+	local body
+	started
+	for body in 'exit 3' 'echo secret-of-it' 'echo "{}"' "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1beta1\",\"status\":{\"token\":\"x\"}}'" \
+		"echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{\"clientCertificateData\":\"secret-of-it\"}}'"; do
+		plugin "$body"
+		drive 69
+		assert_equal "$(event failed .code)" credential_program
+		refute_contains "$stderr$(cat "$D/frames")" secret-of-it
+	done
+	[ ! -s "$K/requests" ]
+	plugin 'exit 0'
+	chmod 777 "$D/plugin"
+	drive 78
+	assert_equal "$(event failed .code)" unsafe_file
+	plugin 'exit 0'
+	sed -i 's/VENDOR_HOME/LD_PRELOAD/' "$K/kubeconfig"
+	drive 78
+	assert_equal "$(event failed .code)" kubeconfig
+	plugin 'exit 0'
+	sed -i 's/    exec:.*/&\n    token: not-a-secret-token/' "$K/kubeconfig"
+	drive 78
+	assert_equal "$(event failed .code)" kubeconfig
+}
