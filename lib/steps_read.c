@@ -142,6 +142,8 @@ static int get_sealed(struct wire *w, struct steps *s, struct sbx_error *err)
 	if (!is_path_below(sealed->lock_path) ||
 	    (sealed->lock_sha256[0] != '\0' && digest_from_hex(sealed->lock_sha256, bytes, sizeof bytes) < 0))
 		return bad(err, "lock file");
+	if (sealed->state_sha256[0] != '\0' && digest_from_hex(sealed->state_sha256, bytes, sizeof bytes) < 0)
+		return bad(err, "state");
 	if (serial > INT64_MAX && serial != UINT64_MAX)
 		return bad(err, "serial");
 	sealed->serial = serial == UINT64_MAX ? -1 : (int64_t)serial;

@@ -30,6 +30,7 @@ static struct steps sample(void)
 			  .sealed = {.lock_path = (char *)"envs/staging/.terraform.lock.hcl",
 				     .lineage = "one",
 				     .serial = 7,
+				     .state_sha256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
 				     .packages = packages,
 				     .package_count = 1},
 			  .steps = steps,
@@ -97,6 +98,7 @@ static void test_round(void)
 	CHECK_STR(got.sealed.lock_path, "envs/staging/.terraform.lock.hcl");
 	CHECK_STR(got.sealed.lock_sha256, s.sealed.lock_sha256);
 	CHECK_STR(got.sealed.lineage, "one");
+	CHECK_STR(got.sealed.state_sha256, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 	CHECK_STR(got.sealed.packages[0].path, "/opt/sbx/.mirror/a");
 	CHECK_STR(got.sealed.packages[0].source, "a.b/c/d");
 	CHECK_STR(got.sealed.packages[0].hash, "h1:x");
@@ -194,7 +196,10 @@ static void test_contents(void)
 	steps[0].argc = 0;
 	CHECK(passes(&s) == -1);
 	s = sample();
-	steps[0].flags = 4;
+	steps[0].flags = 8;
+	CHECK(passes(&s) == -1);
+	s = sample();
+	s.sealed.state_sha256[3] = 'G';
 	CHECK(passes(&s) == -1);
 	s = sample();
 	inputs[0].sha256[3] = 'G';
