@@ -32,30 +32,7 @@ setup() {
 	new_signer alice
 }
 
-teardown() {
-	[ -z "${MCP_PID-}" ] || kill "$MCP_PID" 2>/dev/null || true
-}
-
-# The agent: lines to sbx-mcp and back.
-agent() {
-	coproc MCP { exec sbx-mcp --config "$T/sbx.yaml" --wait 0s 2>"$T/mcp.log" 3>&-; }
-	exec {IN}>&"${MCP[1]}" {OUT}<&"${MCP[0]}"
-	printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bats","version":"1"}}}' \
-		'{"jsonrpc":"2.0","method":"notifications/initialized"}' >&"$IN"
-}
-
-# calls TOOL ARGUMENTS: what the agent gets as data is in $output.
-calls() {
-	local line
-	printf '{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$((++ID))" "$1" "$2" >&"$IN"
-	while IFS= read -r -t 120 line <&"$OUT"; do
-		[ "$(member '.id // empty' <<<"$line")" = "$ID" ] || continue
-		output=$(command jq -c '.result.structuredContent' <<<"$line")
-		return 0
-	done
-	cat "$T/mcp.log"
-	return 1
-}
+teardown() { agent_gone; }
 
 # planned [DIR]: the id of a plan, by the command line, in $plan.
 planned() {

@@ -22,6 +22,7 @@ teardown_file() {
 }
 
 setup() { tools_setup; }
+teardown() { agent_gone; }
 
 @test "k8s_get_pod_status: the pod's status, gVisor and a closed network in the evidence, the record in order" {
 	SBX_TEST_TIMEOUT=120 run_sbx 0 sbx-call k8s_get_pod_status target=rig namespace=default pod=watched
@@ -43,4 +44,14 @@ setup() { tools_setup; }
 	assert_json .result.state failed
 	assert_json .result.exit 1
 	assert_contains "$output" 'not found'
+}
+
+@test "the same by sbx-mcp: an agent that was never near the cluster" {
+	agent
+	calls k8s_get_pod_status '{"target":"rig","namespace":"default","pod":"watched"}'
+	assert_json .state completed
+	assert_json .isolation cluster-gvisor
+	assert_contains "$(member .untrusted.stdout <<<"$output")" watched
+	calls k8s_get_pod_status '{"target":"rig","namespace":"kube-system","pod":"watched"}'
+	assert_json .error.code bad_parameter
 }
