@@ -226,7 +226,10 @@ up verify: all
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/$@
 down:
 	@scripts/down
-.PHONY: up verify down
+# Figures of a whole call on that cluster beside a bare Job, and how often the network probe is wrong there.
+bench-cluster probe-cluster: test-build
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/$@
+.PHONY: up verify down bench-cluster probe-cluster
 
 test-mcp:
 	@scripts/deps test
@@ -331,6 +334,7 @@ help:
 	@echo 'make test-cluster  the tests that need a cluster, against $$KUBECONFIG'
 	@echo 'make up         make the cluster of SBX_CONTEXT ready for sandboxes; make down takes it away'
 	@echo 'make verify     prove that sandboxes are closed there'
+	@echo 'make bench-cluster  a whole call there beside a bare Job; make probe-cluster: how often the network probe is wrong'
 	@echo 'make audit      show the record'
 	@echo 'make check      static checks: manual pages, shell scripts, layout rules'
 	@echo 'make bench      figures, each as a ratio to a baseline measured beside it'
