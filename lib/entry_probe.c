@@ -194,7 +194,16 @@ static void hear(struct target *t, int number)
 	note(t, number, error);
 }
 
-/* Wait until UNTIL for any answer. */
+/* Somebody answered who must not: there is nothing more to learn from this round. */
+static int is_decided(const struct prober *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->targets[i].sort <= SORT_LINK_LOCAL && p->targets[i].heard == HEARD_ACCEPTED)
+			return 1;
+	return 0;
+}
+
+/* Wait until UNTIL, or until that is decided. */
 static void listen_until(struct prober *p, int64_t until)
 {
 	struct pollfd fds[TARGETS_MAX * ASKS + 1];
@@ -215,7 +224,7 @@ static void listen_until(struct prober *p, int64_t until)
 		for (nfds_t i = 0; i < n; i++)
 			if (fds[i].revents)
 				hear(of[i], number[i]);
-		if (clock_left_ms(until) == 0)
+		if (is_decided(p) || clock_left_ms(until) == 0)
 			return;
 	}
 }
@@ -228,14 +237,6 @@ static int64_t slowest(const struct prober *p)
 		if (p->targets[i].sort >= SORT_ALLOWED && p->targets[i].slowest_ms > ms)
 			ms = p->targets[i].slowest_ms;
 	return ms;
-}
-
-static int is_decided(const struct prober *p)
-{
-	for (size_t i = 0; i < p->count; i++)
-		if (p->targets[i].sort <= SORT_LINK_LOCAL && p->targets[i].heard == HEARD_ACCEPTED)
-			return 1;
-	return 0;
 }
 
 static void close_all(struct prober *p)
