@@ -9,9 +9,9 @@ setup() {
 }
 
 # Lines of the ```sh blocks of the README, without comments at their end; those of "Two accounts" want root
-# (accounts/two-accounts.bats), those of "On a cluster" a cluster.
+# (accounts/two-accounts.bats), those of "On a cluster" a cluster, and "Try it in five minutes" is a test of its own.
 readme_commands() {
-	awk '/^## / {root = /^## (Two accounts|On a cluster, step by step)$/} root {next} /^ *```sh$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/  *#.*//; s/^ *//' | grep -v '^$'
+	awk '/^## / {other = /^## (Try it in five minutes|Two accounts|On a cluster, step by step)$/} other {next} /^ *```sh$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/  *#.*//; s/^ *//' | grep -v '^$'
 }
 
 @test "the shell commands of the README" {
@@ -30,6 +30,20 @@ readme_commands() {
 		count=$((count + 1))
 	done < <(readme_commands)
 	[ "$count" -ge 6 ]
+}
+
+@test "the README's five minutes, in a home of its own" {
+	command -v terraform >/dev/null || command -v tofu >/dev/null || skip 'needs terraform or tofu'
+	awk '/^## / {here = /^## Try it in five minutes$/} !here {next} /^```sh$/ {inside = 1; next} /^```$/ {inside = 0} inside' "$ROOT/README.md" |
+		grep -v '^make ' | sed "s|^export PATH=[^ ]* |export |" >five
+	[ "$(wc -l <five)" -ge 18 ]
+	local home=$T/home
+	mkdir "$home"
+	cd "$ROOT"
+	HOME=$home PATH=$SBX_BIN:$PATH run_sbx 0 bash -euo pipefail "$T/five" </dev/null
+	assert_equal "$(grep -cx '"completed"' <<<"$output")" 2
+	assert_contains "$output" approval.claimed
+	assert_contains "$stderr" approval_required
 }
 
 @test "the examples of sbx(7) and sbx-call(1)" {
