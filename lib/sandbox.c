@@ -145,10 +145,24 @@ static void end_driver(struct run *run)
 	int status;
 
 	base_close_fd(&run->driver.control);
-	if (run->driver.child.pid > 0 && spawn_wait(&run->driver.child, clock_mono_ms() + patience, &status) != 1) {
-		run->killed = 1;
-		spawn_kill(&run->driver.child);
+	if (run->driver.child.pid <= 0)
+		return;
+	if (spawn_wait(&run->driver.child, clock_mono_ms() + patience, &status) == 1) {
+		run->died = WIFSIGNALED(status);
+		return;
 	}
+	run->killed = 1;
+	spawn_kill(&run->driver.child);
+}
+
+/* A driver that was killed has removed nothing, and its sandbox may be elsewhere and run on. This call is over for whoever mends, so it is done here. */
+static void remove_left(const struct run *run)
+{
+	const char *name = json_str(run->job->run, "driver");
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (run->died && name != NULL && driver_mend(name, run->job->settings, run->job->call, &why) < 0)
+		log_error(&why);
 }
 
 /* The last step returned 0 and its output went to sbx-plan: what does that say? */
@@ -167,7 +181,7 @@ static enum sandbox_state end_state(const struct run *run)
 	if (outcome->complete && run->broken.class == SBX_OK && run->exits == run->step_count)
 		return SANDBOX_COMPLETED;
 	/* It may have begun although no frame of it reached us, and may still run. */
-	if (run->told == TOLD_LOST)
+	if (run->told == TOLD_LOST || (run->died && !outcome->complete))
 		return SANDBOX_UNKNOWN;
 	if (run->killed || run->broken.class != SBX_OK)
 		return outcome->started ? SANDBOX_UNKNOWN : SANDBOX_FAILED;
@@ -197,7 +211,8 @@ static void conclude(struct run *run)
 			 "the sandbox driver ended before it started anything");
 	if (outcome->state == SANDBOX_UNKNOWN && outcome->trouble.class == SBX_OK)
 		sbx_fail(&outcome->trouble, SBX_OUTCOME_UNKNOWN, "driver_died",
-			 "the sandbox driver died while a step ran; nobody saw how it ended");
+			 outcome->started ? "the sandbox driver died while a step ran; nobody saw how it ended"
+					  : "the sandbox driver was killed; nobody saw whether a step ran");
 	if (outcome->state == SANDBOX_COMPLETED && analysis_running(&run->analysis))
 		judge_plan(run);
 }
@@ -247,6 +262,7 @@ int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, 
 	if (prepare(&run, err) == 0 && driver_start(&run.driver, job, err) == 0) {
 		follow(&run);
 		end_driver(&run);
+		remove_left(&run);
 		capture_finish(&run.out, &outcome->artifacts);
 		capture_finish(&run.err, &outcome->artifacts);
 		conclude(&run);

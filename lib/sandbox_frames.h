@@ -26,6 +26,7 @@ struct run {
 	enum stop stop;		    /* why it was told to stop */
 	int64_t guard;		    /* when we lose patience with the driver */
 	int killed;		    /* we did */
+	int died;		    /* by a signal that was not ours: it could not say what it left */
 	enum told told;		    /* what the driver knows of an end that no frame tells */
 	/* The artefact that is coming. */
 	int artifact_fd;

@@ -581,6 +581,28 @@ no_sleeper() {
 	assert_equal "$(jq -r .approval.state "$T/again")" claimed
 }
 
+@test "a driver that is killed before it said anything: the outcome is unknown, and it is asked to remove what it left" {
+	fake_driver <<-EOT
+		[ "\$1" != --mend ] || exec bash -c 'echo "\$0" >>"\$1"; cat >>"\$1"' "\$2" "$T/mended"
+		kill -9 \$\$
+	EOT
+	make_approved_call apply_true
+	run_fake 3
+	assert_json .result.state unknown
+	assert_json .result.code driver_died
+	[ ! -e "$(call_dir)/refused" ]
+	assert_equal "$(head -n 1 "$T/mended")" "$(jq -r .call.id "$T/call")"
+	# One that ended by itself has seen to that.
+	rm "$T/mended"
+	fake_driver <<-EOT
+		[ "\$1" != --mend ] || exec touch "$T/mended"
+		exit 71
+	EOT
+	make_call true
+	run_fake 71
+	[ ! -e "$T/mended" ]
+}
+
 @test "a driver that dies while a step runs leaves an unknown outcome, and a spent approval" {
 	fake_driver <<-'EOT'
 		hello
