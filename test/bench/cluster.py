@@ -4,11 +4,15 @@ import base64
 import http.client
 import json
 import os
+import signal
 import ssl
 import subprocess
+import sys
 import time
 
 root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# What was made on the cluster is removed whatever ends a script.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 SANDBOXES = 'sbx-sandbox'
 image = os.environ.get('SBX_IMAGE', 'localhost/sbx-probe:1')
 runtime = os.environ.get('SBX_RUNTIME', 'gvisor')
