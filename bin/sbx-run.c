@@ -232,6 +232,7 @@ static int run_sandbox(struct stage *s, const struct options *o)
 	s->sandbox.driver_ran = sandbox_run(job, &s->sandbox.outcome, &err) == 0;
 	if (!s->sandbox.driver_ran)
 		s->sandbox.outcome.trouble = err;
+	s->filter.is_unfinished = s->sandbox.outcome.left;
 	sandbox_take_state_back(&s->sandbox);
 	sandbox_close(&s->sandbox);
 	return s->sandbox.driver_ran ? finish_run(s) : finish_early(s, &err);

@@ -155,14 +155,17 @@ static void end_driver(struct run *run)
 	spawn_kill(&run->driver.child);
 }
 
-/* A driver that was killed has removed nothing, and its sandbox may be elsewhere and run on. This call is over for whoever mends, so it is done here. */
+/* A driver that was killed has removed nothing, and one that lost its sandbox could not: that may be elsewhere and run on. */
 static void remove_left(const struct run *run)
 {
 	const char *name = json_str(run->job->run, "driver");
 	struct sbx_error why = SBX_ERROR_INIT;
 
-	if (run->died && name != NULL && driver_mend(name, run->job->settings, run->job->call, &why) < 0)
-		log_error(&why);
+	run->outcome->left = run->told == TOLD_LOST;
+	if ((!run->died && !run->killed) || name == NULL || driver_mend(name, run->job->settings, run->job->call, &why) == 0)
+		return;
+	log_error(&why);
+	run->outcome->left = 1;
 }
 
 /* The last step returned 0 and its output went to sbx-plan: what does that say? */

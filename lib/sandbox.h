@@ -70,6 +70,7 @@ struct sandbox_outcome {
 	enum sandbox_state state;
 	int started;	   /* a step had begun */
 	int complete;	   /* the stream of frames had its last one */
+	int left;	   /* it may be there still, and run: whoever mends asks the driver again */
 	unsigned step;	   /* the last one that began, from 1 */
 	int exit_code;	   /* of the step that ended the run; -1: none */
 	int signal;	   /* that killed it; 0: none */

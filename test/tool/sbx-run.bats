@@ -603,6 +603,33 @@ no_sleeper() {
 	[ ! -e "$T/mended" ]
 }
 
+@test "a driver that has lost its sandbox, or cannot remove it: the stage is not done, so that mending asks again" {
+	local script DONE
+	make_call true
+	run_sbx 0 bash -c "sbx-run <'$T/call'"
+	DONE=$(stat -c %a "$(call_dir)/run")
+	for script in 'event "{\"event\":\"lost\",\"message\":\"gone\",\"code\":\"cluster_lost\",\"class\":3}"' 'kill -9 $$'; do
+		fake_driver <<-EOT
+			[ "\$1" != --mend ] || exec test -e "$T/reachable"
+			hello
+			frame step 1 ''
+			$script
+		EOT
+		rm -f "$T/reachable"
+		make_call true
+		run_fake 3
+		assert_json .result.state unknown
+		[ "$(stat -c %a "$(call_dir)/run")" != "$DONE" ]
+		run -69 "$FAKE/bin/sbx-run" --mend "$(jq -r .call.id "$T/call")"
+		touch "$T/reachable"
+		run -0 "$FAKE/bin/sbx-run" --mend "$(jq -r .call.id "$T/call")"
+		# It is asked at once when it was killed; then nothing is left.
+		make_call true
+		run_fake 3
+		[[ $script == event* ]] || [ "$(stat -c %a "$(call_dir)/run")" = "$DONE" ]
+	done
+}
+
 @test "a driver that dies while a step runs leaves an unknown outcome, and a spent approval" {
 	fake_driver <<-'EOT'
 		hello
