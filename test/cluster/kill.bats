@@ -1,4 +1,6 @@
 # SIGKILL in the middle of calls on a cluster: after mending nothing of them is left there, and the record tells each story to its end.
+#
+# $SBX_STOP_API and $SBX_START_API, when set, are commands that kill the API server and start it again; without them that test is skipped.
 
 load ../helpers
 load cluster
@@ -92,4 +94,24 @@ results() {
 
 @test "the dispatcher is killed" {
 	kill_each "$SBX_BIN/sbx-call"
+}
+
+@test "the API server is killed under calls of every age" {
+	[ -n "${SBX_STOP_API:-}" ] && [ -n "${SBX_START_API:-}" ] || skip 'SBX_STOP_API and SBX_START_API are not set'
+	local moment pids=()
+	for moment in $(seq 0 $((MOMENTS - 1))); do
+		"$SBX_BIN/sbx-call" --principal "a$moment" pause >"$S/out-$moment" 2>"$S/err-$moment" 3>&- &
+		pids+=($!)
+		sleep "$(printf '%d.%03d' $((TOOK_MS / MOMENTS / 1000)) $((TOOK_MS / MOMENTS % 1000)))"
+	done
+	$SBX_STOP_API 3>&-
+	sleep 2
+	$SBX_START_API >/dev/null 3>&-
+	wait "${pids[@]}" || true
+	for moment in $(seq 0 $((MOMENTS - 1))); do
+		jq -e '.result.state // .error.code' "$S/out-$moment" >/dev/null
+	done
+	echo "# results: $(jq -r '.result.state // .error.code' "$S"/out-* | sort | uniq -c | tr -s ' \n' ' ')" >&3
+	wait_until 60 is_mended
+	"$SBX_BIN/sbx-audit" verify >/dev/null
 }

@@ -1,0 +1,35 @@
+# Many calls at once through the whole pipe on a cluster.
+
+load ../helpers
+load cluster
+load pipeline
+
+setup_file() {
+	cluster_setup_file
+	pipeline_setup_file
+}
+
+setup() { pipeline_setup; }
+
+@test "50 calls, 10 at a time: each has its own output, nothing is left; the most memory that our processes had" {
+	local out=$BATS_TEST_TMPDIR/out i
+	mkdir "$out"
+	python3 "$ROOT/test/cluster/peak.py" "$SBX_BUILD" >"$out/peak" 3>&- &
+	local sampler=$!
+	# Four at once is what one principal may have.
+	seq 50 | xargs -P 10 -I '{}' bash -c '"$0" --principal "p$(({} % 5))" say "word=word-{}-of-50" >"$1/{}" 2>"$1/{}.err"' "$SBX_BIN/sbx-call" "$out" 3>&- || true
+	kill "$sampler"
+	wait "$sampler" || true
+	for i in $(seq 50); do
+		jq -e --arg want "word-$i-of-50" '.result.state == "completed" and .result.stdout == $want + "\n" and .result.isolation.isolation == "cluster-gvisor"' "$out/$i" \
+			>/dev/null || {
+			cat "$out/$i" "$out/$i.err"
+			return 1
+		}
+	done
+	assert_equal "$(jq -r .call.id "$out"/{1..50} | sort -u | wc -l)" 50
+	wait_until 20 all_is_gone
+	assert_equal "$(without_end)" ''
+	sed 's/^/# /' "$out/peak" >&3
+	[ -s "$out/peak" ]
+}
