@@ -26,6 +26,8 @@ struct http_exchange {
 	struct http *client;
 	CURL *easy;
 	struct curl_slist *headers;
+	struct curl_slist secret_header; /* before them; its text is the caller's */
+	struct secret *answer;
 	http_sink *sink;
 	void *context;
 	struct buf body;
@@ -41,12 +43,11 @@ static int no_memory(struct sbx_error *err)
 	return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 }
 
-static int is_server(const char *server)
+static int is_server(const char *server, const char *scheme)
 {
-	static const char scheme[] = "https://";
-	size_t len = strlen(server);
+	size_t len = strlen(server), start = strlen(scheme);
 
-	if (strncmp(server, scheme, sizeof scheme - 1) != 0 || len == sizeof scheme - 1 || server[len - 1] == '/')
+	if (strncmp(server, scheme, start) != 0 || len == start || server[len - 1] == '/')
 		return 0;
 	for (const char *p = server; *p != '\0'; p++)
 		/* '@' would put a name and a password into it; '?' and '#' would end the path that we append. */
@@ -57,7 +58,8 @@ static int is_server(const char *server)
 
 struct http *http_new(const struct http_identity *identity, struct sbx_error *err)
 {
-	if (identity->server == NULL || !is_server(identity->server)) {
+	if (identity->server == NULL ||
+	    !is_server(identity->server, identity->socket != NULL ? "http://" : "https://")) {
 		sbx_fail(err, SBX_CONFIG, "bad_server", "the server's address is not https://HOST:PORT");
 		return NULL;
 	}
@@ -92,6 +94,7 @@ static size_t on_body(char *bytes, size_t one, size_t len, void *context)
 	x->client->moved = 1;
 	curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
 	int taken = x->sink != NULL && status == 200 ? x->sink(x->context, bytes, len, &x->trouble)
+		    : x->answer != NULL		     ? secret_append(x->answer, bytes, len, &x->trouble)
 						     : buf_add(&x->body, bytes, len, &x->trouble);
 	x->paused = taken == HTTP_FULL;
 	if (taken >= 0)
@@ -161,7 +164,18 @@ static int set_headers(struct http_exchange *x, const struct http_request *reque
 	if (longer == NULL)
 		return -1;
 	x->headers = longer;
-	return curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, x->headers) == CURLE_OK ? 0 : -1;
+	struct curl_slist *first = x->headers;
+	for (size_t i = 0; request->headers != NULL && request->headers[i] != NULL; i++) {
+		longer = curl_slist_append(x->headers, request->headers[i]);
+		if (longer == NULL)
+			return -1;
+	}
+	if (request->secret_header != NULL) {
+		x->secret_header =
+			(struct curl_slist){.data = (char *)request->secret_header->data, .next = x->headers};
+		first = &x->secret_header;
+	}
+	return curl_easy_setopt(x->easy, CURLOPT_HTTPHEADER, first) == CURLE_OK ? 0 : -1;
 }
 
 static CURLcode set_blob(CURL *easy, CURLoption option, const void *data, size_t len)
@@ -239,17 +253,22 @@ static int set_times(CURL *easy, const struct http_request *request)
 		       : -1;
 }
 
-static int set_behaviour(struct http_exchange *x)
+static int set_behaviour(struct http_exchange *x, const struct http_request *request)
 {
 	CURL *easy = x->easy;
 
-	return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "https") == CURLE_OK &&
+	const char *socket = x->client->identity->socket;
+
+	return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, socket != NULL ? "http" : "https") == CURLE_OK &&
+			       curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, socket) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_PROXY, "") == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
+			       curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->repeat == HTTP_ONCE ? 1L : 0L) ==
+				       CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_USERAGENT, "sbx/" SBX_VERSION) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_WRITEDATA, x) == CURLE_OK &&
@@ -272,9 +291,15 @@ struct http_exchange *http_start(struct http *client, const struct http_request 
 	x->client = client;
 	x->sink = request->sink;
 	x->context = request->context;
+	x->answer = request->answer;
+	if (x->answer != NULL && secret_alloc(x->answer, request->max, err) < 0) {
+		http_end(x);
+		return NULL;
+	}
 	x->body = (struct buf)BUF_INIT(request->sink != NULL ? complaint_max : request->max);
-	if (set_url(x, request->path) < 0 || set_behaviour(x) < 0 || set_identity(x->easy, client->identity) < 0 ||
-	    set_times(x->easy, request) < 0 || set_body(x->easy, request) < 0 || set_headers(x, request) < 0 ||
+	if (set_url(x, request->path) < 0 || set_behaviour(x, request) < 0 ||
+	    set_identity(x->easy, client->identity) < 0 || set_times(x->easy, request) < 0 ||
+	    set_body(x->easy, request) < 0 || set_headers(x, request) < 0 ||
 	    curl_multi_add_handle(client->multi, x->easy) != CURLM_OK) {
 		http_end(x);
 		no_memory(err);

@@ -12,16 +12,19 @@
 
 /* Who the server must be and who we are. All is borrowed and must outlive the client. */
 struct http_identity {
-	const char *server;	    /* "https://HOST[:PORT][/PREFIX]", without a slash at its end */
-	const struct buf *ca;	    /* PEM; empty: the machine's own list of authorities */
-	const struct buf *cert;	    /* PEM of our certificate; empty: none */
-	const struct secret *key;   /* PEM; empty: none */
+	const char *server;	  /* "https://HOST[:PORT][/PREFIX]", without a slash at its end */
+	const char *socket;	  /* path of a Unix socket that leads there, in the clear: SERVER is "http://…" then;
+				   * NULL: none */
+	const struct buf *ca;	  /* PEM; empty: the machine's own list of authorities */
+	const struct buf *cert;	  /* PEM of our certificate; empty: none */
+	const struct secret *key; /* PEM; empty: none */
 	const struct secret *token; /* bearer token; empty: none */
 };
 
 struct http;
 
-/* "bad_server" (78) for another scheme than https or a character that no address has; "no_memory". Nothing is sent. */
+/* "bad_server" (78) for another scheme than https (with a socket: http) or a character that no address has;
+ * "no_memory". Nothing is sent. */
 struct http *http_new(const struct http_identity *identity, struct sbx_error *err);
 void http_free(struct http *client); /* NULL is fine; its exchanges must have been ended */
 
@@ -37,9 +40,15 @@ struct http_request {
 	const char *accept;	  /* NULL: "application/json" */
 	const void *body; /* borrowed until the exchange ends; may be a secret's bytes: it is not copied by us */
 	size_t body_len;
-	int64_t deadline; /* clock_mono_ms for the whole of it; -1: none, for an answer that never ends */
-	size_t max;	  /* most bytes of the answer's body that are kept: more is "too_large" (76) */
-	http_sink *sink;  /* NULL: the body is kept */
+	int64_t deadline;	    /* clock_mono_ms for the whole of it; -1: none, for an answer that never ends */
+	size_t max;		    /* most bytes of the answer's body that are kept: more is "too_large" (76) */
+	const char *const *headers; /* more lines "Name: value", the last one NULL; NULL: none */
+	const struct secret *secret_header; /* one more, with its NUL; borrowed until the exchange ends; NULL: none */
+	struct secret *answer; /* empty: gets the body, whatever its status, and http_body stays empty; NULL: no */
+	/* HTTP_ONCE: the server gets this at most once. On a connection that was used before, libcurl sends a request
+	 * again when that ends without a byte of answer, though the server may have done it. */
+	enum http_repeat { HTTP_MAY_REPEAT, HTTP_ONCE } repeat;
+	http_sink *sink; /* NULL: the body is kept */
 	void *context;
 };
 

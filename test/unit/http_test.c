@@ -34,6 +34,14 @@ static void check_servers(void)
 		CHECK(http_new(&identity, &err) == NULL && err.class == SBX_CONFIG);
 		CHECK_STR(err.code, "bad_server");
 	}
+	/* In the clear by a socket alone, and nothing else by a socket. */
+	identity.socket = "/nonexistent";
+	identity.server = "http://localhost";
+	client = http_new(&identity, &err);
+	CHECK(client != NULL);
+	http_free(client);
+	identity.server = "https://localhost";
+	CHECK(http_new(&identity, &err) == NULL);
 }
 
 /* What becomes of a GET to this port of the loopback that has 200 ms. */

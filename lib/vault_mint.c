@@ -1,0 +1,242 @@
+/* Child token, then credential, each on disk before the next. */
+#include "vault_mint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base64.h"
+#include "clock.h"
+
+enum {
+	CHILD_MARGIN_S = 60, /* the child's leases end with it: it is made first, and must not end first */
+	SLACK_S = 5,	     /* the server's seconds are cut, and the mint took time */
+	PATH_MAX_BYTES = 512,
+	BODY_MAX = 4096,
+	LEASE_ID_MAX = 400,
+	CLAIMS_MAX = 16384,
+};
+
+static int bad_answer(struct sbx_error *err, const char *what)
+{
+	return sbx_fail(err, SBX_PROTOCOL, "vault_answer", "the server's answer %s", what);
+}
+
+static int is_printable(const char *text, size_t max)
+{
+	if (text == NULL || text[0] == '\0' || strlen(text) > max)
+		return 0;
+	for (const char *p = text; *p != '\0'; p++)
+		if (*p < 0x20 || *p > 0x7e)
+			return 0;
+	return 1;
+}
+
+/* --- the role --- */
+
+/* A role with a fixed service account makes tokens that outlive every revocation: said in the journal before there is
+ * one. */
+static int look_at_role(const struct vault *vault, const struct vault_scope *scope, const struct vault_session *session,
+			int *is_fixed, struct sbx_error *err)
+{
+	auto_buf path = BUF_INIT(PATH_MAX_BYTES);
+	auto_vault_reply reply = VAULT_REPLY_INIT;
+
+	if (vault_add_name(&path, scope->mount, VAULT_PATH, err) < 0 || buf_add_str(&path, "/roles", err) < 0 ||
+	    vault_add_name(&path, scope->role, VAULT_SEGMENT, err) < 0)
+		return -1;
+	const struct vault_request request = {.doing = "read the role of the scope",
+					      .method = "GET",
+					      .path = buf_str(&path) + 1,
+					      .token = &session->token};
+	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
+		return -1;
+	auto_jv data = json_object(reply.object, "data");
+	const char *account = json_str(data, "service_account_name");
+	if (account == NULL)
+		return bad_answer(err, "is no role of the Kubernetes secrets engine");
+	*is_fixed = account[0] != '\0';
+	return 0;
+}
+
+/* --- the child token --- */
+
+static int bad_child(struct sbx_error *err, const char *what, const char *hint)
+{
+	sbx_fail(err, SBX_CONFIG, "vault_child", "the child token %s", what);
+	return sbx_hint(err, "%s", hint);
+}
+
+static int check_child(jv auth, const struct vault_scope *scope, const struct vault_session *session, int64_t lifetime,
+		       struct sbx_error *err)
+{
+	auto_jv policies = json_array(auth, "policies"), only = json_at(policies, 0);
+	int64_t duration = 0;
+
+	if (json_length(policies) != 1 || json_text(only) == NULL || strcmp(json_text(only), scope->policy) != 0)
+		return bad_child(err, "has other policies than the scope's",
+				 "the token role must not add any, nor the policy default");
+	if (json_str(auth, "token_type") == NULL || strcmp(json_str(auth, "token_type"), "service") != 0)
+		return bad_child(err, "is none that can be revoked", "the token role must have token_type=service");
+	if (json_bool(auth, "renewable") != 0)
+		return bad_child(err, "can be renewed", "the token role must have renewable=false");
+	/* Our own login ends with this process, and takes its children along. */
+	if (session->owner == VAULT_OWN && json_bool(auth, "orphan") != 1)
+		return bad_child(err, "would end with our login", "the token role must have orphan=true");
+	if (json_int(auth, "lease_duration", &duration) < 0 || duration < lifetime)
+		return bad_child(err, "would end before the credential",
+				 "the token role's explicit_max_ttl is too small for the action's deadline");
+	return 0;
+}
+
+static int make_child(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
+		      const struct vault_session *session, const struct vault_wish *wish, struct vault_journal *journal,
+		      struct secret *child, struct sbx_error *err)
+{
+	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
+	auto_vault_reply reply = VAULT_REPLY_INIT;
+	char ttl[32], display[64];
+
+	snprintf(ttl, sizeof ttl, "%llds", (long long)(wish->lifetime_s + CHILD_MARGIN_S));
+	snprintf(display, sizeof display, "sbx-%.8s", journal->lease);
+	jv meta = json_set_str(jv_object(), "sbx_lease", journal->lease);
+	meta = json_set_str(json_set_str(meta, "sbx_call", wish->call), "sbx_principal", wish->principal);
+	jv object = json_set(jv_object(), "policies", json_append(jv_array(), jv_string(scope->policy)));
+	object = json_set_str(json_set_str(object, "ttl", ttl), "explicit_max_ttl", ttl);
+	object = json_set_bool(json_set_bool(object, "renewable", 0), "no_default_policy", 1);
+	object = json_set_str(json_set(object, "meta", meta), "display_name", display);
+	auto_jv wanted = object;
+	if (json_write(wanted, &body, err) < 0 || buf_add_str(&path, "auth/token/create", err) < 0 ||
+	    vault_add_name(&path, settings->token_role, VAULT_SEGMENT, err) < 0)
+		return -1;
+	const struct vault_request request = {.doing = "make the child token",
+					      .method = "POST",
+					      .path = buf_str(&path),
+					      .token = &session->token,
+					      .body = body.data,
+					      .body_len = body.len,
+					      .repeat = HTTP_ONCE,
+					      .outer = "auth",
+					      .inner = "client_token"};
+	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
+		return -1;
+	auto_jv auth = json_object(reply.object, "auth");
+	const char *accessor = json_str(auth, "accessor");
+	if (reply.secret.len == 0 || !is_printable(accessor, LEASE_ID_MAX))
+		return bad_answer(err, "has no child token and accessor");
+	if (vault_journal_add(journal, json_set_str(jv_object(), "accessor", accessor), err) < 0 ||
+	    check_child(auth, scope, session, wish->lifetime_s, err) < 0)
+		return -1;
+	*child = reply.secret;
+	reply.secret = (struct secret)SECRET_INIT;
+	return 0;
+}
+
+/* --- the credential --- */
+
+/* The claims of a JWT (RFC 7519), which are no secret without its signature; unverified: they come from who made them.
+ */
+static int read_claims(const struct secret *token, jv *claims, struct sbx_error *err)
+{
+	const unsigned char *first = memchr(token->data, '.', token->len);
+	const unsigned char *end = token->data + token->len;
+	const unsigned char *second = first != NULL ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
+	auto_buf digits = BUF_INIT(CLAIMS_MAX);
+	auto_free unsigned char *text = NULL;
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	size_t len = 0;
+
+	if (second == NULL || memchr(second + 1, '.', (size_t)(end - second - 1)) != NULL ||
+	    buf_add(&digits, first + 1, (size_t)(second - first - 1), &ignored) < 0)
+		return bad_answer(err, "has a token that is no JWT");
+	for (size_t i = 0; i < digits.len; i++)
+		digits.data[i] = digits.data[i] == '-' ? '+' : digits.data[i] == '_' ? '/' : digits.data[i];
+	while (digits.len % 4 != 0)
+		if (buf_add(&digits, "=", 1, &ignored) < 0)
+			break;
+	if (base64_read(buf_str(&digits), digits.len, &text, &len) < 0)
+		return bad_answer(err, "has a token that is no JWT");
+	auto_buf json = BUF_INIT(CLAIMS_MAX);
+	if (buf_add(&json, text, len, &ignored) < 0 ||
+	    json_parse_foreign(buf_str(&json), json.len, json.max, claims, &ignored) < 0)
+		return bad_answer(err, "has a token that is no JWT");
+	return 0;
+}
+
+static int read_credential(const struct vault_reply *reply, const struct vault_wish *wish, struct vault_minted *minted,
+			   struct sbx_error *err)
+{
+	auto_jv claims = jv_invalid();
+	int64_t duration, exp, now = clock_seconds();
+
+	if (read_claims(&reply->secret, &claims, err) < 0)
+		return -1;
+	if (json_int(claims, "exp", &exp) < 0 || json_int(reply->object, "lease_duration", &duration) < 0)
+		return bad_answer(err, "does not say when the credential ends");
+	const char *jti = json_str(claims, "jti");
+	if (is_printable(jti, sizeof minted->jti - 1))
+		snprintf(minted->jti, sizeof minted->jti, "%s", jti);
+	minted->expires_at = exp < now + duration ? exp : now + duration;
+	if (minted->expires_at >= now + wish->lifetime_s - SLACK_S)
+		return 0;
+	sbx_fail(err, SBX_CONFIG, "vault_short", "the credential would end before its action has to");
+	return sbx_hint(err,
+			"token_max_ttl of the role, or max_lease_ttl of its mount, is less than the action's deadline");
+}
+
+static int mint(const struct vault *vault, const struct vault_scope *scope, const struct secret *child,
+		const struct vault_wish *wish, struct vault_journal *journal, struct vault_minted *minted,
+		struct sbx_error *err)
+{
+	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
+	auto_vault_reply reply = VAULT_REPLY_INIT;
+	char ttl[32];
+
+	snprintf(ttl, sizeof ttl, "%llds", (long long)wish->lifetime_s);
+	auto_jv wanted = json_set_str(json_set_str(jv_object(), "ttl", ttl), "kubernetes_namespace",
+				      scope->kubernetes_namespace);
+	if (json_write(wanted, &body, err) < 0 || vault_add_name(&path, scope->mount, VAULT_PATH, err) < 0 ||
+	    buf_add_str(&path, "/creds", err) < 0 || vault_add_name(&path, scope->role, VAULT_SEGMENT, err) < 0)
+		return -1;
+	const struct vault_request request = {.doing = "mint the credential",
+					      .method = "POST",
+					      .path = buf_str(&path) + 1,
+					      .token = child,
+					      .body = body.data,
+					      .body_len = body.len,
+					      .repeat = HTTP_ONCE,
+					      .outer = "data",
+					      .inner = "service_account_token"};
+	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
+		return -1;
+	const char *id = json_str(reply.object, "lease_id");
+	if (!is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 || id[path.len - 1] != '/')
+		return bad_answer(err, "has no lease of the role that was asked for");
+	/* Whatever else is wrong with it: what was made must be found again. */
+	if (vault_journal_add(journal, json_set_str(jv_object(), "vault_lease", id), err) < 0)
+		return -1;
+	if (reply.secret.len == 0)
+		return bad_answer(err, "has no token");
+	if (read_credential(&reply, wish, minted, err) < 0)
+		return -1;
+	minted->token = reply.secret;
+	reply.secret = (struct secret)SECRET_INIT;
+	return 0;
+}
+
+int vault_mint(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
+	       const struct vault_session *session, const struct vault_wish *wish, struct vault_journal *journal,
+	       struct vault_minted *minted, struct sbx_error *err)
+{
+	auto_secret child = SECRET_INIT;
+	int is_fixed = 0;
+
+	if (look_at_role(vault, scope, session, &is_fixed, err) < 0)
+		return -1;
+	/* Nothing of it lives longer, whatever becomes of us. */
+	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish->lifetime_s + CHILD_MARGIN_S);
+	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", is_fixed);
+	if (vault_journal_begin(journal, members, err) < 0 ||
+	    make_child(vault, settings, scope, session, wish, journal, &child, err) < 0)
+		return -1;
+	return mint(vault, scope, &child, wish, journal, minted, err);
+}
