@@ -12,7 +12,7 @@
 struct vault_journal {
 	int dir;	   /* borrowed: state/vault */
 	const char *lease; /* borrowed: ours, 32 hex digits */
-	jv record;	   /* owned: made_at, expires_at (seconds since the epoch), fixed, accessor, vault_lease */
+	jv record; /* owned: made_at, expires_at (seconds since the epoch; 0: long ago), fixed, accessor, vault_lease */
 };
 
 /* Begin with MEMBERS, an object, consumed: "exists" (73) when this lease had its mint already. */

@@ -90,7 +90,7 @@ static int check_child(jv auth, const struct vault_scope *scope, const struct va
 
 static int make_child(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
 		      const struct vault_session *session, const struct vault_wish *wish, struct vault_journal *journal,
-		      struct secret *child, struct sbx_error *err)
+		      struct secret *child, enum vault_answer *last, struct sbx_error *err)
 {
 	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
 	auto_vault_reply reply = VAULT_REPLY_INIT;
@@ -117,7 +117,8 @@ static int make_child(const struct vault *vault, const struct vault_settings *se
 					      .repeat = HTTP_ONCE,
 					      .outer = "auth",
 					      .inner = "client_token"};
-	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
+	*last = vault_ask(vault, &request, &reply, err);
+	if (*last != VAULT_OK)
 		return -1;
 	auto_jv auth = json_object(reply.object, "auth");
 	const char *accessor = json_str(auth, "accessor");
@@ -185,7 +186,7 @@ static int read_credential(const struct vault_reply *reply, const struct vault_w
 
 static int mint(const struct vault *vault, const struct vault_scope *scope, const struct secret *child,
 		const struct vault_wish *wish, struct vault_journal *journal, struct vault_minted *minted,
-		struct sbx_error *err)
+		enum vault_answer *last, struct sbx_error *err)
 {
 	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
 	auto_vault_reply reply = VAULT_REPLY_INIT;
@@ -206,7 +207,8 @@ static int mint(const struct vault *vault, const struct vault_scope *scope, cons
 					      .repeat = HTTP_ONCE,
 					      .outer = "data",
 					      .inner = "service_account_token"};
-	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
+	*last = vault_ask(vault, &request, &reply, err);
+	if (*last != VAULT_OK)
 		return -1;
 	const char *id = json_str(reply.object, "lease_id");
 	if (!is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 || id[path.len - 1] != '/')
@@ -223,6 +225,19 @@ static int mint(const struct vault *vault, const struct vault_scope *scope, cons
 	return 0;
 }
 
+/* Where every answer came nothing is at work any more, and whoever revokes need not wait for it. */
+static void note_failed(struct vault_journal *journal, enum vault_answer last)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+
+	if (last == VAULT_UNKNOWN)
+		return;
+	if (json_has(journal->record, "accessor"))
+		vault_journal_add(journal, json_set_int(jv_object(), "made_at", 0), &ignored);
+	else if (last == VAULT_REFUSED)
+		vault_journal_end(journal, &ignored);
+}
+
 int vault_mint(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
 	       const struct vault_session *session, const struct vault_wish *wish, struct vault_journal *journal,
 	       struct vault_minted *minted, struct sbx_error *err)
@@ -235,8 +250,12 @@ int vault_mint(const struct vault *vault, const struct vault_settings *settings,
 	/* Nothing of it lives longer, whatever becomes of us. */
 	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish->lifetime_s + CHILD_MARGIN_S);
 	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", is_fixed);
-	if (vault_journal_begin(journal, members, err) < 0 ||
-	    make_child(vault, settings, scope, session, wish, journal, &child, err) < 0)
+	enum vault_answer last = VAULT_UNKNOWN;
+	if (vault_journal_begin(journal, members, err) < 0)
 		return -1;
-	return mint(vault, scope, &child, wish, journal, minted, err);
+	if (make_child(vault, settings, scope, session, wish, journal, &child, &last, err) == 0 &&
+	    mint(vault, scope, &child, wish, journal, minted, &last, err) == 0)
+		return 0;
+	note_failed(journal, last);
+	return -1;
 }
