@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# The whole chain with credentials of a real server, and sbx-cred with its provider killed at each step; then sbx-cred --mend.
+
+load ../helpers
+load vault
+
+setup_file() { vault_setup_file; }
+teardown_file() { vault_teardown_file; }
+
+setup() {
+	vault_setup
+	I=$BATS_TEST_TMPDIR/i
+	TAP=$I/bin/tap
+	mkdir -p "$TAP" "$I/libexec"
+	cp "$SBX_BIN"/sbx-policy "$SBX_BIN"/sbx-approve "$SBX_BIN"/sbx-cred "$SBX_BIN"/sbx-audit "$SBX_BIN"/sbx-plan "$I/bin/"
+	cp "$SBX_BIN/sbx-run" "$I/bin/sbx-run.real"
+	cp "$ROOT/test/fakes/sbx-run-tap" "$I/bin/sbx-run"
+	cp -r "$SBX_LIBEXEC" "$I/libexec/sbx"
+	sed -i "s|^  test-read:.*|  test-read: {provider: vault, mount: $NS, role: pod-reader, policy: sbx-$NS, reads_secrets: false}|" "$T/policy/policy.yaml"
+	cat >"$T/policy/tools/cred_sleep.yaml" <<-'EOT'
+		name: cred_sleep
+		title: Wait with a credential
+		description: Holds a credential until it is stopped.
+		tier: low
+		steps:
+		  - [stepper, env, SBX_TOKEN, then, sleep]
+		credentials: [{scope: test-read, as: token, env: SBX_TOKEN}]
+		limits: {deadline: 20s, grace: 1s}
+		tests:
+		  - {expect: allow}
+	EOT
+	PID=
+}
+
+teardown() {
+	[ -z "$PID" ] || killed
+	uncut
+}
+
+# The token that sbx-run got, in $T/minted and its signature in $T/canary.
+tapped() {
+	tail -c +9 "$TAP/credentials" >"$T/minted"
+	sed 's/.*\.//' "$T/minted" | tr -d '\n' >"$T/canary"
+	[ "$(wc -c <"$T/canary")" -ge 86 ]
+}
+
+# In raw and in the first characters of its base64 and hex, in no file of the state and in no argument or environment of any process.
+nowhere() {
+	{
+		cat "$T/canary"
+		echo
+		head -c 48 "$T/canary" | base64 -w0
+		echo
+		head -c 48 "$T/canary" | xxd -p -c 96
+	} >"$T/forms"
+	assert_equal "$(grep -rlaFf "$T/forms" "$T/var"; grep -lsaFf "$T/forms" /proc/[0-9]*/cmdline /proc/[0-9]*/environ)" ''
+}
+
+# start TOOL: the chain up to sbx-cred, in a process group of its own, in the background.
+start() {
+	"$I/bin/sbx-policy" "$1" 3>&- | "$I/bin/sbx-approve" >"$T/call.json" 3>&-
+	CALL=$(jq -r .call.id "$T/call.json")
+	setsid "$I/bin/sbx-cred" sbx-run <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
+	PID=$!
+}
+
+# killed: sbx-cred and what it started; the lease that it leaves is known.
+killed() {
+	local pids
+	LEASE=$(jq -r .lease "$T"/var/leases/*.json)
+	mapfile -t pids < <(ps -o pid= --sid "$PID")
+	kill -9 "$PID" "${pids[@]}" || true
+	wait "$PID" 2>/dev/null || true
+	PID=
+}
+
+mended() {
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	wait_until 5 nothing_is_live
+	assert_equal "$(ls "$T/var/leases" "$T/var/vault" | grep -v : | tr -d '\n')" ''
+	assert_equal "$(jq -r 'select(.event == "credential.revoked" and .request_id == "'"$CALL"'") | "\(.state) \(.mended)"' "$T/var/audit.jsonl")" 'revoked true'
+}
+
+@test "through the chain: the tool gets it, nobody else does, and it is refused afterwards" {
+	run_sbx 0 bash -o pipefail -c 'cd "$1" && ./sbx-policy cred_show | ./sbx-approve | ./sbx-cred sbx-run | ./sbx-audit' - "$I/bin"
+	assert_json '.result.state + " " + .revocation[0].state' 'completed revoked'
+	assert_json '.credential[0] | [.provider, (.jti | length)] | map(tostring) | join(" ")' 'vault 36'
+	LEASE=$(member '.credential[0].lease' <<<"$output")
+	tapped
+	assert_contains "$(member .result.stdout <<<"$output")" REDACTED
+	refute_contains "$output$stderr" "$(cat "$T/canary")"
+	nowhere
+	# The search finds what is there.
+	cp "$T/canary" "$T/var/planted"
+	run nowhere
+	assert_equal "$status" 1
+	rm "$T/var/planted"
+	wait_until 12 refused
+	nothing_is_live
+}
+
+@test "killed while the tool runs" {
+	start cred_sleep
+	wait_until 10 test -e "$TAP/credentials"
+	wait_until 10 grep -q sandbox.started "$T/var/audit.jsonl"
+	tapped
+	assert_equal "$(may list pods)" yes
+	killed
+	mended
+	wait_until 12 refused
+}
+
+@test "killed at each request of the mint, the server having answered or not" {
+	local step fault
+	for step in lookup-self token/create/ /creds/; do
+		for fault in hang-before hang-after; do
+			uncut
+			cut "$fault" "$step"
+			start cred_show
+			wait_until 10 grep -q "$step.* $fault" "$C/requests"
+			killed
+			uncut
+			mended
+		done
+	done
+}
+
+@test "killed at each request of the end" {
+	local step fault
+	for step in leases/revoke leases/lookup revoke-accessor; do
+		for fault in hang-before hang-after; do
+			uncut
+			cut "$fault" "$step"
+			start cred_show
+			wait_until 10 grep -q "$step.* $fault" "$C/requests"
+			killed
+			uncut
+			mended
+		done
+	done
+}
