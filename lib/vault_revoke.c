@@ -245,7 +245,8 @@ int vault_revoke(const struct vault *vault, const struct vault_session *session,
 	if (accessor == NULL)
 		return revoke_lost(vault, session, journal, outcome, err);
 	int gone = id != NULL ? revoke_lease(vault, session, id, &failed) : 1;
-	/* In any case: nothing more can be made with it then. */
+	/* In any case: nothing more can be made with it then. While the cluster hangs this does, too: it waits for the
+	 * lease. */
 	if (revoke_accessor(vault, session, accessor, err) < 0)
 		return -1;
 	if (gone < 0) {
