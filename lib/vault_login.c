@@ -6,6 +6,7 @@
 
 #include "io.h"
 #include "json_secret.h"
+#include "vault_jwt.h"
 
 enum { PATH_MAX_BYTES = 512, TOKEN_MAX = 16384 };
 
@@ -103,8 +104,8 @@ static int log_in_with(const struct vault *vault, const struct vault_settings *s
 	return log_in(vault, settings, &body, session, err);
 }
 
-int vault_login(const struct vault *vault, const struct vault_settings *settings, struct vault_session *session,
-		struct sbx_error *err)
+int vault_login(const struct vault *vault, const struct vault_settings *settings, const char *config,
+		struct vault_session *session, struct sbx_error *err)
 {
 	auto_secret secret = SECRET_INIT;
 
@@ -120,6 +121,10 @@ int vault_login(const struct vault *vault, const struct vault_settings *settings
 	case VAULT_KUBERNETES:
 		/* The kubelet writes it readable for the Pod's group. */
 		if (read_line(settings->file, IO_TRUSTED, &secret, err) < 0)
+			return -1;
+		return log_in_with(vault, settings, &secret, session, err);
+	case VAULT_JWT:
+		if (vault_own_jwt(config, settings->audience, vault->deadline, &secret, err) < 0)
 			return -1;
 		return log_in_with(vault, settings, &secret, session, err);
 	}

@@ -101,6 +101,19 @@ static int take_kubernetes(jv login, struct vault_settings *out, struct sbx_erro
 	return json_has(login, "file") ? take_file(login, login_at, "file", &out->file, err) : 0;
 }
 
+static int take_jwt(jv login, struct vault_settings *out, struct sbx_error *err)
+{
+	static const char *const known[] = {"method", "mount", "role", "audience", NULL};
+	const struct member names[] = {{"mount", &out->mount, "jwt", "where the auth method is"},
+				       {"role", &out->role, NULL, "a role of the auth method"}};
+
+	if (has_unknown(login, known, login_at, err) < 0 ||
+	    take_names(login, login_at, names, ARRAY_LEN(names), err) < 0)
+		return -1;
+	out->audience = json_str(login, "audience");
+	return is_text(out->audience) ? 0 : wrong(err, login_at, "audience", "one of the role's bound_audiences");
+}
+
 static int take_token_file(jv login, struct vault_settings *out, struct sbx_error *err)
 {
 	static const char *const known[] = {"method", "file", NULL};
@@ -129,6 +142,7 @@ static int take_login(struct vault_settings *out, struct sbx_error *err)
 		[VAULT_AGENT] = {"agent", take_agent},
 		[VAULT_APPROLE] = {"approle", take_approle},
 		[VAULT_KUBERNETES] = {"kubernetes", take_kubernetes},
+		[VAULT_JWT] = {"jwt", take_jwt},
 	};
 	const char *method = json_str(out->login, "method");
 
@@ -137,7 +151,7 @@ static int take_login(struct vault_settings *out, struct sbx_error *err)
 			out->method = (enum vault_method)i;
 			return methods[i].take(out->login, out, err);
 		}
-	return wrong(err, login_at, "method", "token_file, agent, approle or kubernetes");
+	return wrong(err, login_at, "method", "token_file, agent, approle, kubernetes or jwt");
 }
 
 /* --- the whole --- */

@@ -9,6 +9,7 @@ enum vault_method {
 	VAULT_AGENT, /* behind the socket, which adds its own token */
 	VAULT_APPROLE,
 	VAULT_KUBERNETES,
+	VAULT_JWT, /* that sbx-cred-jwt signs */
 };
 
 struct vault_settings {
@@ -18,9 +19,10 @@ struct vault_settings {
 	const char *namespace;	      /* NULL: none */
 	const char *token_role;	      /* under which the child tokens are made */
 	enum vault_method method;
-	const char *file;  /* token, secret id or service account's token; NULL where the method has none */
-	const char *mount; /* of the auth method */
-	const char *role;  /* of the auth method; AppRole: the role id */
+	const char *file;     /* token, secret id or service account's token; NULL where the method has none */
+	const char *mount;    /* of the auth method */
+	const char *role;     /* of the auth method; AppRole: the role id */
+	const char *audience; /* of our JWT; NULL: another method */
 };
 
 struct vault_scope {

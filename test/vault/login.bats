@@ -86,6 +86,24 @@ approle_login() {
 	assert_call vault_login
 }
 
+@test "JWT: sbx-cred-jwt is the issuer" {
+	local pem
+	settings "address: $VAULT_ADDR, ca_file: $VAULT_CACERT" "method: jwt, mount: $NS-jwt, role: sbx, audience: vault"
+	# The key as PEM: the prefix of an Ed25519 key (RFC 8410) and its 32 bytes.
+	pem=$({ printf '302a300506032b6570032100' | xxd -r -p; printf '%s=' "$("$SBX_LIBEXEC/sbx-cred-jwt" jwks | jq -r '.keys[0].x')" | tr -- '-_' '+/' | base64 -d; } |
+		openssl pkey -pubin -inform DER)
+	api POST "sys/auth/$NS-jwt" '{"type":"jwt"}'
+	api POST "auth/$NS-jwt/config" "$(jq -n --arg pem "$pem" --arg issuer "sbx:$(cat "$T/var/installation")" \
+		'{jwt_validation_pubkeys: [$pem], jwt_supported_algs: ["EdDSA"], bound_issuer: $issuer}')"
+	api POST "auth/$NS-jwt/role/sbx" '{"role_type":"jwt","user_claim":"sub","bound_audiences":["vault"],"token_policies":["'"$NS"'"],
+		"token_ttl":"60s","token_max_ttl":"60s"}'
+	bracket
+	settings "address: $VAULT_ADDR, ca_file: $VAULT_CACERT" "method: jwt, mount: $NS-jwt, role: sbx, audience: other"
+	mint 78
+	assert_call vault_login
+	api DELETE "sys/auth/$NS-jwt"
+}
+
 @test "the token of root is refused for a mint, and good enough to revoke" {
 	mint 0
 	(umask 077 && printf '%s\n' "$VAULT_TOKEN" >"$T/root")
