@@ -120,7 +120,7 @@ static int mint(const struct provider *provider, struct program *p, const struct
 	char expires[CLOCK_RFC3339_SIZE];
 
 	if (make_wish(p->request, &wish, err) < 0 ||
-	    vault_login(&p->vault, &p->settings, p->config.file, &p->session, err) < 0 ||
+	    vault_login(&p->vault, &p->settings, p->config.file, p->dir, &p->session, err) < 0 ||
 	    vault_check_session(&p->vault, &p->session, err) < 0 ||
 	    vault_mint(&p->vault, &p->settings, scope, &p->session, &wish, &p->journal, minted, err) < 0 ||
 	    provider_give(provider, "token", &minted->token, err) < 0)
@@ -163,7 +163,7 @@ static int give_back(struct program *p, struct vault_outcome *outcome, struct sb
 						  "nothing is kept of this lease: not minted, or revoked before"};
 		return 0;
 	}
-	if (vault_login(&p->vault, &p->settings, p->config.file, &p->session, err) < 0 ||
+	if (vault_login(&p->vault, &p->settings, p->config.file, p->dir, &p->session, err) < 0 ||
 	    vault_revoke(&p->vault, &p->session, &p->journal, outcome, err) < 0)
 		return -1;
 	return strcmp(outcome->state, "deferred") == 0 ? 0 : vault_journal_end(&p->journal, err);

@@ -7,6 +7,7 @@
 #include "io.h"
 #include "json_secret.h"
 #include "vault_jwt.h"
+#include "vault_wrapped.h"
 
 enum { PATH_MAX_BYTES = 512, TOKEN_MAX = 16384 };
 
@@ -104,10 +105,10 @@ static int log_in_with(const struct vault *vault, const struct vault_settings *s
 	return log_in(vault, settings, &body, session, err);
 }
 
-int vault_login(const struct vault *vault, const struct vault_settings *settings, const char *config,
+int vault_login(const struct vault *vault, const struct vault_settings *settings, const char *config, int dir,
 		struct vault_session *session, struct sbx_error *err)
 {
-	auto_secret secret = SECRET_INIT;
+	auto_secret secret = SECRET_INIT, unwrapped = SECRET_INIT;
 
 	switch (settings->method) {
 	case VAULT_AGENT:
@@ -117,6 +118,11 @@ int vault_login(const struct vault *vault, const struct vault_settings *settings
 	case VAULT_APPROLE:
 		if (read_line(settings->file, IO_PRIVATE, &secret, err) < 0)
 			return -1;
+		if (settings->wrapped_role != NULL) {
+			if (vault_unwrap(vault, settings, dir, &secret, &unwrapped, err) < 0)
+				return -1;
+			return log_in_with(vault, settings, &unwrapped, session, err);
+		}
 		return log_in_with(vault, settings, &secret, session, err);
 	case VAULT_KUBERNETES:
 		/* The kubelet writes it readable for the Pod's group. */

@@ -15,9 +15,10 @@ struct vault_session {
 		.token = SECRET_INIT                                                                                   \
 	}
 
-/* Fill an empty SESSION. CONFIG is the settings file. "vault_login" (78) when the server does not let us in,
- * "vault_root_token" (78) when a login gives the policy root; those of vault_ask, vault_own_jwt and io.h. */
-int vault_login(const struct vault *vault, const struct vault_settings *settings, const char *config,
+/* Fill an empty SESSION. CONFIG is the settings file, DIR state/vault. "vault_login" (78) when the server does not let
+ * us in, "vault_root_token" (78) when a login gives the policy root; those of vault_ask, vault_own_jwt, vault_unwrap
+ * and io.h. */
+int vault_login(const struct vault *vault, const struct vault_settings *settings, const char *config, int dir,
 		struct vault_session *session, struct sbx_error *err);
 
 /* Before anything is minted: a borrowed token must not be root's ("vault_root_token"). */

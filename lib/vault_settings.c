@@ -7,9 +7,7 @@ enum { NAME_MAX_LEN = 128, TEXT_MAX_LEN = 512 };
 
 static int wrong(struct sbx_error *err, const char *where, const char *member, const char *wanted)
 {
-	const char *code = strcmp(where, "scope") == 0 ? "vault_scope" : "vault_settings";
-
-	if (strcmp(code, "vault_scope") == 0)
+	if (strcmp(where, "scope") == 0)
 		sbx_fail(err, SBX_CONFIG, "vault_scope", "%s of the scope is missing or wrong", member);
 	else
 		sbx_fail(err, SBX_CONFIG, "vault_settings", "%s.%s in the settings is missing or wrong", where, member);
@@ -22,7 +20,12 @@ static int has_unknown(jv object, const char *const *known, const char *where, s
 
 	if (unknown == NULL)
 		return 0;
-	return wrong(err, where, "a member", "sbx-cred-vault(8) lists them");
+	if (strcmp(where, "scope") == 0)
+		sbx_fail(err, SBX_CONFIG, "vault_scope", "the scope has a member that sbx-cred-vault does not know");
+	else
+		sbx_fail(err, SBX_CONFIG, "vault_settings", "%s in the settings has a member that it does not know",
+			 where);
+	return sbx_hint(err, "sbx-cred-vault(8) lists them; it is none of them: %.60s", unknown);
 }
 
 /* Visible ASCII: what goes into a header or a body cannot end it. */
@@ -76,7 +79,8 @@ static const char login_at[] = "providers.vault.login";
 
 static int take_approle(jv login, struct vault_settings *out, struct sbx_error *err)
 {
-	static const char *const known[] = {"method", "mount", "role_id", "secret_id_file", NULL};
+	static const char *const known[] = {"method", "mount", "role_id", "secret_id_file", "wrapped_secret_id_of",
+					    NULL};
 	const struct member mount = {"mount", &out->mount, "approle", "where the auth method is"};
 
 	if (has_unknown(login, known, login_at, err) < 0 || take_names(login, login_at, &mount, 1, err) < 0)
@@ -84,6 +88,9 @@ static int take_approle(jv login, struct vault_settings *out, struct sbx_error *
 	out->role = json_str(login, "role_id");
 	if (!is_text(out->role))
 		return wrong(err, login_at, "role_id", "the role id, which is no secret");
+	out->wrapped_role = json_str(login, "wrapped_secret_id_of");
+	if (json_has(login, "wrapped_secret_id_of") && !is_name(out->wrapped_role))
+		return wrong(err, login_at, "wrapped_secret_id_of", "the name of the role whose secret id is wrapped");
 	return take_file(login, login_at, "secret_id_file", &out->file, err);
 }
 

@@ -19,10 +19,11 @@ struct vault_settings {
 	const char *namespace;	      /* NULL: none */
 	const char *token_role;	      /* under which the child tokens are made */
 	enum vault_method method;
-	const char *file;     /* token, secret id or service account's token; NULL where the method has none */
-	const char *mount;    /* of the auth method */
-	const char *role;     /* of the auth method; AppRole: the role id */
-	const char *audience; /* of our JWT; NULL: another method */
+	const char *file;	  /* token, secret id or service account's token; NULL where the method has none */
+	const char *mount;	  /* of the auth method */
+	const char *role;	  /* of the auth method; AppRole: the role id */
+	const char *wrapped_role; /* AppRole whose secret id comes wrapped: its role's name; NULL: it comes plain */
+	const char *audience;	  /* of our JWT; NULL: another method */
 };
 
 struct vault_scope {

@@ -115,7 +115,7 @@ mended() {
 	for step in lookup-self token/create/ /creds/; do
 		for fault in hang-before hang-after; do
 			uncut
-			cut "$fault" "$step"
+			cut_at "$fault" "$step"
 			start cred_show
 			wait_until 10 grep -q "$step.* $fault" "$C/requests"
 			killed
@@ -130,7 +130,7 @@ mended() {
 	for step in leases/revoke leases/lookup revoke-accessor; do
 		for fault in hang-before hang-after; do
 			uncut
-			cut "$fault" "$step"
+			cut_at "$fault" "$step"
 			start cred_show
 			wait_until 10 grep -q "$step.* $fault" "$C/requests"
 			killed

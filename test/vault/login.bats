@@ -64,6 +64,40 @@ approle_login() {
 	assert_call unsafe_file
 }
 
+wrapped() { # PATH: a wrapping token for what PATH makes
+	curl -sS --fail-with-body --cacert "$VAULT_CACERT" -X POST -K <(printf 'header = "X-Vault-Token: %s"\n' "$VAULT_TOKEN") -H 'X-Vault-Wrap-TTL: 300s' \
+		"$VAULT_ADDR/v1/$1" 3>&- | jq -r .wrap_info.token >"$T/wrapped"
+	chmod 600 "$T/wrapped"
+}
+
+@test "AppRole, the secret id wrapped: unwrapped once; somebody else's unwrapping, and another path, are told" {
+	settings "address: $VAULT_ADDR, ca_file: $VAULT_CACERT" \
+		"method: approle, mount: $NS-approle, role_id: $(cat "$BATS_FILE_TMPDIR/role-id"), secret_id_file: $T/wrapped, wrapped_secret_id_of: sbx"
+	wrapped "auth/$NS-approle/role/sbx/secret-id"
+	mint 0
+	revoke 0 revoked
+	assert_equal "$(stat -c %a "$T/var/vault/secret-id")" 600
+	assert_equal "$(head -n 1 "$T/var/vault/secret-id")" "$(tr -d '\n' <"$T/wrapped" | sha256sum | cut -d' ' -f1)"
+	LEASE=$(head -c 16 /dev/urandom | xxd -p)
+	mint 0
+	revoke 0 revoked
+	# A new one takes its place.
+	wrapped "auth/$NS-approle/role/sbx/secret-id"
+	LEASE=$(head -c 16 /dev/urandom | xxd -p)
+	mint 0
+	revoke 0 revoked
+	wrapped "auth/$NS-approle/role/sbx/secret-id"
+	API_TOKEN=$(cat "$T/wrapped") api POST sys/wrapping/unwrap >/dev/null
+	mint 78
+	assert_call vault_wrapped
+	assert_contains "$output" 'somebody has unwrapped it'
+	wrapped "auth/token/create"
+	mint 78
+	assert_call vault_wrapped
+	assert_contains "$output" 'was not made by its role'
+	nothing_is_live
+}
+
 @test "a login under a token role whose children die with it is refused before anything is minted" {
 	api POST "auth/$NS-approle/role/sbx/secret-id" '{}' | jq -r .data.secret_id >"$T/secret-id"
 	chmod 600 "$T/secret-id"

@@ -26,7 +26,7 @@ asked_once() { # PATH
 @test "the connection ends before the request: nothing was made, and mending says so" {
 	for step in "${steps[@]}"; do
 		LEASE=$(head -c 16 /dev/urandom | xxd -p)
-		cut cut-before "$step"
+		cut_at cut-before "$step"
 		mint 69
 		assert_call server_cut
 		asked_once "$step"
@@ -39,7 +39,7 @@ asked_once() { # PATH
 @test "the answer is lost: nothing is asked for twice, and mending finds what was made" {
 	for step in "${steps[@]}"; do
 		LEASE=$(head -c 16 /dev/urandom | xxd -p)
-		cut cut-after "$step"
+		cut_at cut-after "$step"
 		mint 69
 		assert_call server_cut
 		asked_once "$step"
@@ -54,7 +54,7 @@ asked_once() { # PATH
 # killed_at FAULT STEP: the provider is killed while it waits for that answer.
 killed_at() {
 	local pid
-	cut "$1" "$2"
+	cut_at "$1" "$2"
 	request
 	"$V" mint --secret-fd 7 <"$T/request" 7>"$T/fields" >"$T/answer" 2>"$T/errors" 3>&- &
 	pid=$!
@@ -79,7 +79,7 @@ killed_at() {
 @test "killed while the server mints, its sender gone: mending leaves nothing live" {
 	for _ in 1 2 3; do
 		LEASE=$(head -c 16 /dev/urandom | xxd -p)
-		cut drop /creds/
+		cut_at drop /creds/
 		mint 69
 		uncut
 		revoke 0 revoked
@@ -93,7 +93,7 @@ killed_at() {
 			uncut
 			LEASE=$(head -c 16 /dev/urandom | xxd -p)
 			mint 0
-			cut "$fault" "$step"
+			cut_at "$fault" "$step"
 			request
 			run_sbx 69 "$V" revoke <"$T/request"
 			case $fault in cut-*) assert_call server_cut ;; *) assert_call server_timeout ;; esac

@@ -173,8 +173,8 @@ nothing_is_live() {
 	assert_equal "$(accounts)" ''
 }
 
-# cut FAULT PATH [TIMES]: requests go by test/fakes/vault-cut from here on.
-cut() {
+# cut_at FAULT PATH [TIMES]: requests go by test/fakes/vault-cut from here on.
+cut_at() {
 	C=$BATS_TEST_TMPDIR/cut
 	mkdir -p "$C"
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=cut -addext subjectAltName=IP:127.0.0.1 \
