@@ -1,7 +1,5 @@
 /* sbx-cred-jwt: the credential provider that needs no server. Signs short-lived Ed25519 tokens, publishes the public
  * key, keeps a revocation list, and answers whether a token is good. See sbx-cred-jwt(8), sbx-helper(7). */
-#include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,13 +9,15 @@
 #include "jwt.h"
 #include "jwt_revoked.h"
 #include "log.h"
-#include "start.h"
+#include "provider.h"
 #include "state.h"
 
-static const char name[] = "sbx-cred-jwt";
+static const char usage[] = "usage: sbx-cred-jwt mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
+			    "       sbx-cred-jwt revoke [--config FILE]   < request\n"
+			    "       sbx-cred-jwt introspect [--config FILE]   < token\n"
+			    "       sbx-cred-jwt jwks [--config FILE]\n";
 
 enum {
-	REQUEST_MAX = 256 * 1024,
 	LIFETIME_MIN_S = 600,
 	LIFETIME_MAX_S = 86400,
 	AUDIENCES_MAX = 16,
@@ -25,26 +25,14 @@ enum {
 };
 
 struct program {
-	struct started started;
+	const struct provider *provider;
 	struct config config;
 	struct state state;
 	int dir;     /* state/jwt */
 	int revoked; /* state/jwt/revoked */
 	struct jwt_key key;
 	char issuer[TEXT_MAX];
-	int secret_fd;
 };
-
-static int usage(FILE *out, int status)
-{
-	fprintf(out,
-		"usage: %s mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
-		"       %s revoke [--config FILE]   < request\n"
-		"       %s introspect [--config FILE]   < token\n"
-		"       %s jwks [--config FILE]\n",
-		name, name, name, name);
-	return status;
-}
 
 /* ---- set-up ---- */
 
@@ -69,7 +57,8 @@ static int choose_issuer(struct program *p, struct sbx_error *err)
 
 static int open_program(struct program *p, struct sbx_error *err)
 {
-	if (config_load(p->started.config, &p->config, err) < 0 || state_open(p->config.state, &p->state, err) < 0)
+	if (config_load(p->provider->started.config, &p->config, err) < 0 ||
+	    state_open(p->config.state, &p->state, err) < 0)
 		return -1;
 	p->dir = state_dir(&p->state, "jwt", err);
 	if (p->dir < 0)
@@ -87,29 +76,6 @@ static void close_program(struct program *p)
 	base_close_fd(&p->dir);
 	state_close(&p->state);
 	config_clear(&p->config);
-}
-
-static int read_request(jv *request, struct sbx_error *err)
-{
-	auto_free char *text = NULL;
-	size_t len;
-
-	if (io_read_all(STDIN_FILENO, REQUEST_MAX, &text, &len, err) < 0 ||
-	    json_parse(text, len, REQUEST_MAX, request, err) < 0)
-		return sbx_wrap(err, "the request");
-	if (jv_get_kind(*request) != JV_KIND_OBJECT || !state_is_id(json_str(*request, "lease")))
-		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
-				"the request is no object with a lease of 32 hex digits");
-	return 0;
-}
-
-static int reply(const struct program *p, jv object, struct sbx_error *err)
-{
-	auto_buf text = BUF_INIT(LIMIT_CALL);
-
-	if (json_write(object, &text, err) < 0 || buf_add(&text, "\n", 1, err) < 0)
-		return -1;
-	return io_write_all(p->started.reply_fd, text.data, text.len, err);
 }
 
 /* ---- mint ---- */
@@ -196,16 +162,6 @@ static int make_claims(const struct program *p, jv request, jv *claims, int64_t 
 	return 0;
 }
 
-static int write_field(int fd, const char *field, const struct secret *value, struct sbx_error *err)
-{
-	char header[64];
-
-	int len = snprintf(header, sizeof header, "%s%c%zu", field, '\0', value->len);
-	if (io_write_all(fd, header, (size_t)len + 1, err) < 0)
-		return -1;
-	return io_write_all(fd, value->data, value->len, err);
-}
-
 static int do_mint(const struct program *p, struct sbx_error *err)
 {
 	auto_jv request = jv_invalid(), claims = jv_invalid();
@@ -213,7 +169,7 @@ static int do_mint(const struct program *p, struct sbx_error *err)
 	char expires[CLOCK_RFC3339_SIZE];
 	int64_t exp;
 
-	if (read_request(&request, err) < 0)
+	if (provider_read_request(&request, err) < 0)
 		return -1;
 	const char *lease = json_str(request, "lease");
 	int revoked = jwt_is_revoked(p->revoked, lease, err);
@@ -222,14 +178,14 @@ static int do_mint(const struct program *p, struct sbx_error *err)
 				   : sbx_fail(err, SBX_DENIED, "lease_revoked",
 					      "this lease was given back before it was minted");
 	if (make_claims(p, request, &claims, &exp, err) < 0 || jwt_sign(&p->key, claims, &token, err) < 0 ||
-	    write_field(p->secret_fd, "token", &token, err) < 0)
+	    provider_give(p->provider, "token", &token, err) < 0)
 		return -1;
 	clock_format(exp, expires);
 	jv answer = json_set_str(jv_object(), "provider", "jwt");
 	answer = json_set_str(json_set_str(answer, "lease", lease), "jti", lease);
 	answer = json_set_str(answer, "expires_at", expires);
-	auto_jv object = json_set(answer, "fields", json_append(jv_array(), jv_string("token")));
-	return reply(p, object, err);
+	answer = json_set(answer, "fields", json_append(jv_array(), jv_string("token")));
+	return provider_reply(p->provider, answer, err);
 }
 
 /* ---- revoke, introspect, jwks ---- */
@@ -240,7 +196,7 @@ static int do_revoke(const struct program *p, struct sbx_error *err)
 	auto_jv request = jv_invalid();
 	int64_t exp, latest = clock_seconds() + LIFETIME_MAX_S;
 
-	if (read_request(&request, err) < 0)
+	if (provider_read_request(&request, err) < 0)
 		return -1;
 	const char *lease = json_str(request, "lease"), *jti = json_str(request, "jti"),
 		   *expires = json_str(request, "expires_at");
@@ -251,9 +207,9 @@ static int do_revoke(const struct program *p, struct sbx_error *err)
 		exp = latest;
 	if (jwt_revoke(p->revoked, lease, exp, err) < 0)
 		return -1;
-	auto_jv object = json_set_str(json_set_str(jv_object(), "state", "revoked"), "proof",
-				      "on the revocation list that introspect reads");
-	return reply(p, object, err);
+	jv answer = json_set_str(json_set_str(jv_object(), "state", "revoked"), "proof",
+				 "on the revocation list that introspect reads");
+	return provider_reply(p->provider, answer, err);
 }
 
 /* 1 active, 0 not; -1 when it cannot be known. */
@@ -293,121 +249,51 @@ static int do_introspect(const struct program *p, struct sbx_error *err)
 	if (active < 0)
 		return -1;
 	jv object = active ? json_set_str(take_jv(&claims), "token_type", "Bearer") : jv_object();
-	auto_jv answer = json_set_bool(object, "active", active);
-	return reply(p, answer, err) < 0 ? -1 : active ? SBX_OK : SBX_COMMAND_FAILED;
+	return provider_reply(p->provider, json_set_bool(object, "active", active), err) < 0 ? -1
+	       : active									     ? SBX_OK
+											     : SBX_COMMAND_FAILED;
 }
 
 static int do_jwks(const struct program *p, struct sbx_error *err)
 {
-	auto_jv object = jwt_jwks(&p->key);
-
-	return reply(p, object, err);
+	return provider_reply(p->provider, jwt_jwks(&p->key), err);
 }
 
 /* ---- main ---- */
 
-static const struct verb {
-	const char *word;
-	int (*run)(const struct program *p, struct sbx_error *err); /* exit status, or -1 */
-	int needs_secret_fd;
-} verbs[] = {{"mint", do_mint, 1}, {"revoke", do_revoke, 0}, {"introspect", do_introspect, 0}, {"jwks", do_jwks, 0}};
-
-struct options {
-	const struct verb *verb;
-	const char *config;
-	int secret_fd;
-	int keep[16]; /* the secret's descriptor and the locks */
-	size_t keep_count;
-};
-
-static int take_descriptor(const char *text, struct options *o, int *fd)
+static int with_key(const struct provider *provider, int (*run)(const struct program *p, struct sbx_error *err),
+		    struct sbx_error *err)
 {
-	uint64_t number;
+	struct program p = {.provider = provider, .state = STATE_NONE, .dir = -1, .revoked = -1, .key = JWT_KEY_INIT};
+	int status = open_program(&p, err) == 0 ? run(&p, err) : -1;
 
-	if (io_parse_u64(text, 3, 1 << 20, &number) < 0 || o->keep_count == ARRAY_LEN(o->keep) ||
-	    fcntl((int)number, F_GETFD) < 0)
-		return -1;
-	*fd = (int)number;
-	o->keep[o->keep_count++] = *fd;
-	return 0;
+	close_program(&p);
+	return status;
 }
 
-/* The exit status when what was asked for is text on stdout. */
-static int told(void)
+static int mint(const struct provider *provider, struct sbx_error *err)
 {
-	return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
+	return with_key(provider, do_mint, err);
 }
-
-/* 0: go on; else the exit status + 1. */
-static int read_options(int argc, char **argv, struct options *o)
+static int give_back(const struct provider *provider, struct sbx_error *err)
 {
-	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'},  {"secret-fd", required_argument, NULL, 's'},
-		{"lock-fd", required_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},	   {NULL, 0, NULL, 0},
-	};
-	int lock, letter;
-
-	while ((letter = getopt_long(argc, argv, "hV", known, NULL)) != -1) {
-		if (letter == 'h') {
-			usage(stdout, SBX_OK);
-			return told() + 1;
-		}
-		if (letter == 'V') {
-			printf("%s %s\n", name, SBX_VERSION);
-			return told() + 1;
-		}
-		if (letter == 'c')
-			o->config = optarg;
-		else if (letter == 's' && o->secret_fd < 0 && take_descriptor(optarg, o, &o->secret_fd) == 0)
-			continue;
-		else if (letter == 'l' && take_descriptor(optarg, o, &lock) == 0)
-			continue;
-		else
-			return usage(stderr, SBX_USAGE) + 1;
-	}
-	for (size_t i = 0; optind == argc - 1 && i < ARRAY_LEN(verbs); i++)
-		if (strcmp(argv[optind], verbs[i].word) == 0)
-			o->verb = &verbs[i];
-	if (o->verb == NULL || o->verb->needs_secret_fd != (o->secret_fd >= 0))
-		return usage(stderr, SBX_USAGE) + 1;
-	return 0;
+	return with_key(provider, do_revoke, err);
 }
-
-static int fail(const struct program *p, const struct sbx_error *err)
+static int introspect(const struct provider *provider, struct sbx_error *err)
 {
-	struct sbx_error late = SBX_ERROR_INIT;
-	jv object = json_set_int(jv_object(), "class", err->class);
-
-	log_error(err);
-	object = json_set_str(json_set_str(object, "code", err->code), "message", err->message);
-	object = json_set_str(object, "hint", err->hint[0] != '\0' ? err->hint : NULL);
-	auto_jv answer = json_set(jv_object(), "error", object);
-	if (reply(p, answer, &late) < 0)
-		log_error(&late);
-	return (int)err->class;
+	return with_key(provider, do_introspect, err);
+}
+static int jwks(const struct provider *provider, struct sbx_error *err)
+{
+	return with_key(provider, do_jwks, err);
 }
 
 int main(int argc, char **argv)
 {
-	struct options o = {.secret_fd = -1};
-	struct program p = {.state = STATE_NONE,
-			    .dir = -1,
-			    .revoked = -1,
-			    .key = JWT_KEY_INIT,
-			    .started = {.reply_fd = STDOUT_FILENO}};
-	struct sbx_error err = SBX_ERROR_INIT;
-	int status = read_options(argc, argv, &o);
+	static const struct provider_verb verbs[] = {{"mint", mint, PROVIDER_GIVES_SECRET},
+						     {"revoke", give_back, PROVIDER_GIVES_NONE},
+						     {"introspect", introspect, PROVIDER_GIVES_NONE},
+						     {"jwks", jwks, PROVIDER_GIVES_NONE}};
 
-	if (status != 0)
-		return status - 1;
-	p.secret_fd = o.secret_fd;
-	status = -1;
-	if (start(name, o.config, o.keep, o.keep_count, START_REPLY, &p.started, &err) == 0 &&
-	    open_program(&p, &err) == 0)
-		status = o.verb->run(&p, &err);
-	if (status < 0)
-		status = fail(&p, &err);
-	close_program(&p);
-	return status;
+	return provider_main("sbx-cred-jwt", usage, verbs, ARRAY_LEN(verbs), argc, argv);
 }
