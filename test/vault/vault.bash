@@ -5,9 +5,17 @@ RIG=${SBX_RIG:-$ROOT/../shared/rig}
 CALL=ffffffffffffffffffffffffffffffff
 
 vault_setup_file() {
+	# Some of these files kill the server or count its tokens: one file at a time. Whoever holds the lock dies in vault_teardown_file.
+	local lock
+	exec {lock}>"$BATS_RUN_TMPDIR/vault.lock"
+	flock -w 900 "$lock"
+	sleep infinity 3>&- &
+	echo $! >"$BATS_FILE_TMPDIR/lock.pid"
+	exec {lock}>&-
 	if [ -z "${VAULT_ADDR:-}" ] && [ -x "$RIG/openbao" ]; then eval "$("$RIG/openbao" up 3>&-)"; fi
 	if [ -z "${KUBECONFIG:-}" ] && [ -x "$RIG/up" ]; then eval "$("$RIG/up" 3>&-)"; fi
 	if [ -z "${VAULT_ADDR:-}" ] || [ -z "${KUBECONFIG:-}" ]; then
+		kill "$(cat "$BATS_FILE_TMPDIR/lock.pid")"
 		skip 'no OpenBao and no cluster: set VAULT_ADDR, VAULT_CACERT, VAULT_TOKEN, KUBECONFIG'
 	fi
 	export VAULT_ADDR VAULT_CACERT VAULT_TOKEN KUBECONFIG
@@ -17,7 +25,11 @@ vault_setup_file() {
 }
 
 vault_teardown_file() {
-	[ -n "${NS:-}" ] || return 0
+	[ -z "${NS:-}" ] || remove_objects
+	kill "$(cat "$BATS_FILE_TMPDIR/lock.pid")" 2>/dev/null || true
+}
+
+remove_objects() {
 	api POST "sys/leases/revoke-prefix/$NS" '{}' >/dev/null || true
 	api DELETE "sys/mounts/$NS" >/dev/null || true
 	api DELETE "sys/policies/acl/$NS" >/dev/null || true
