@@ -165,7 +165,7 @@ static int start_stages(struct line *line, struct arguments arguments[STAGES], i
 				     .argv = arguments[i].v,
 				     .fds = fds,
 				     .fd_count = from[0] >= 0 ? 2 : 1,
-				     .flags = SPAWN_GROUP};
+				     .flags = SPAWN_GROUP | SPAWN_NO_TERMINAL};
 		int started = spawn_start(&what, &line->stages[i], err);
 		close_pair(from);
 		from[0] = take_fd(&to[0]);

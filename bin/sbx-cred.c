@@ -220,28 +220,25 @@ static int check_answer(const struct bracket *b, jv *answer, struct sbx_error *e
 	return 0;
 }
 
-/* Wait for the answer; without a whole one, the call as it was sent with the error that says so. */
-static jv await_run(struct bracket *b)
+/* Wait for the answer; without a whole one, the call as it was sent with the error that says so, which is DIED, and WHY. */
+static jv await_run(struct bracket *b, struct sbx_error *why, struct sbx_error *died)
 {
-	struct sbx_error why = SBX_ERROR_INIT, died = SBX_ERROR_INIT;
 	jv answer = jv_invalid();
 	int status = 0;
-	int ended = credential_process_wait(&b->run, run_deadline(b), &status, &why);
+	int ended = credential_process_wait(&b->run, run_deadline(b), &status, why);
 
 	credential_process_stop(&b->run);
-	if (ended == 0 && check_answer(b, &answer, &why) == 0)
+	if (ended == 0 && check_answer(b, &answer, why) == 0)
 		return answer;
 	if (ended == 0 && WIFSIGNALED(status))
-		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died",
+		sbx_fail(died, SBX_OUTCOME_UNKNOWN, "run_died",
 			 "sbx-run was killed by signal %d; what it did is not known", WTERMSIG(status));
 	else
-		sbx_fail(&died, SBX_OUTCOME_UNKNOWN, "run_died",
-			 "sbx-run gave no whole answer (%s); what it did is not known", why.code);
-	sbx_hint(&died, "look before you try again: sbx-audit show --request-id %s", call_id(b->sealed));
-	log_error(&why);
-	log_error(&died);
+		sbx_fail(died, SBX_OUTCOME_UNKNOWN, "run_died",
+			 "sbx-run gave no whole answer (%s); what it did is not known", why->code);
+	sbx_hint(died, "look before you try again: sbx-audit show --request-id %s", call_id(b->sealed));
 	jv_free(answer);
-	return call_set_error(jv_copy(b->sealed), call_stage_name(CALL_RUN), &died);
+	return call_set_error(jv_copy(b->sealed), call_stage_name(CALL_RUN), died);
 }
 
 /* ---- the end, whatever it is ---- */
@@ -297,9 +294,14 @@ static int finish_refused(struct bracket *b, struct sbx_error *err)
 
 static int finish_run(struct bracket *b)
 {
-	struct sbx_error none = SBX_ERROR_INIT;
-	jv call = give_back(b, await_run(b));
+	struct sbx_error why = SBX_ERROR_INIT, died = SBX_ERROR_INIT, none = SBX_ERROR_INIT;
+	jv call = give_back(b, await_run(b, &why, &died));
 
+	/* Nothing for people before the credentials are given back. */
+	if (died.class != SBX_OK) {
+		log_error(&why);
+		log_error(&died);
+	}
 	b->f->stage = CALL_REVOKE;
 	return filter_finish(b->f, call, &none);
 }

@@ -140,7 +140,7 @@ static int start_helper(const struct mend *mend, struct helper *helper, const ch
 {
 	auto_free char *path = process_helper(helper->name, err);
 	const char *argv[] = {helper->name, "--config", mend->config, "--mend", call, NULL};
-	const struct spawn what = {.path = path, .argv = argv, .flags = SPAWN_GROUP};
+	const struct spawn what = {.path = path, .argv = argv, .flags = SPAWN_GROUP | SPAWN_NO_TERMINAL};
 
 	return path == NULL ? -1 : spawn_start(&what, &helper->child, err);
 }

@@ -65,15 +65,24 @@ static void close_others(const int *keep, size_t count)
 	syscall(SYS_close_range, from, ~0u, 0u);
 }
 
+/* Who has the terminal on which we run could stop us for ever with these, or end us where INT and TERM do not. */
+static const int terminal_signals[] = {SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 static enum process_stop stop = PROCESS_STOP_ENDS;
 
-static int is_stop(int sig)
+static int is_one_of(const int *signals, size_t count, int sig)
 {
-	for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
-		if (stop_signals[i] == sig)
+	for (size_t i = 0; i < count; i++)
+		if (signals[i] == sig)
 			return 1;
 	return 0;
+}
+
+/* Over process_clean. */
+static int is_ignored(int sig)
+{
+	return sig == SIGPIPE || is_one_of(terminal_signals, ARRAY_LEN(terminal_signals), sig) ||
+	       (stop == PROCESS_STOP_IGNORED && is_one_of(stop_signals, ARRAY_LEN(stop_signals), sig));
 }
 
 static void set_mask(void)
@@ -97,11 +106,9 @@ static void reset_signals(void)
 {
 	/* What a caller ignores stays ignored over an exec; the real-time signals above mean nothing to us or to our
 	 * children. */
-	for (int sig = 1; sig <= SIGSYS; sig++) {
-		int ignored = sig == SIGPIPE || (stop == PROCESS_STOP_IGNORED && is_stop(sig));
+	for (int sig = 1; sig <= SIGSYS; sig++)
 		if (sig != SIGKILL && sig != SIGSTOP)
-			handle(sig, ignored ? SIG_IGN : SIG_DFL);
-	}
+			handle(sig, is_ignored(sig) ? SIG_IGN : SIG_DFL);
 	set_mask();
 }
 
@@ -111,6 +118,12 @@ void process_set_stop(enum process_stop how)
 	for (size_t i = 0; i < ARRAY_LEN(stop_signals); i++)
 		handle(stop_signals[i], stop == PROCESS_STOP_IGNORED ? SIG_IGN : SIG_DFL);
 	set_mask();
+}
+
+void process_obey_terminal(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(terminal_signals); i++)
+		handle(terminal_signals[i], SIG_DFL);
 }
 
 int process_stop_fd(struct sbx_error *err)

@@ -40,7 +40,8 @@ int analysis_start(struct analysis *a, const char *signals, struct sbx_error *er
 		sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
 	} else {
 		struct spawn_fd fds[] = {{STDIN_FILENO, to_child[0]}, {STDOUT_FILENO, from_child[1]}};
-		struct spawn what = {.path = path, .argv = argv, .fds = fds, .fd_count = ARRAY_LEN(fds)};
+		struct spawn what = {
+			.path = path, .argv = argv, .fds = fds, .fd_count = ARRAY_LEN(fds), .flags = SPAWN_NO_TERMINAL};
 		result = spawn_start(&what, &a->child, err);
 	}
 	if (result == 0) {

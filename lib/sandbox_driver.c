@@ -227,7 +227,8 @@ static int launch(struct driver *driver, const struct sandbox_job *job, const ch
 	for (size_t i = 0; i < job->lock_count; i++)
 		fds[n++] = (struct spawn_fd){FD_FIRST_LOCK + (int)i, job->locks[i]};
 	struct spawn what = {
-		.path = path, .argv = (const char *const *)args->list, .fds = fds, .fd_count = n, .flags = SPAWN_GROUP};
+		.path = path, .argv = (const char *const *)args->list, .fds = fds, .fd_count = n,
+		.flags = SPAWN_GROUP | SPAWN_NO_TERMINAL};
 	return spawn_start(&what, &driver->child, err);
 }
 
@@ -315,7 +316,8 @@ static int ask_driver(const char *name, const char *const *argv, jv settings, in
 	auto_free char *path = find_driver(name, err);
 	auto_fd object = settings_alone(settings, err);
 	struct spawn_fd fds[] = {{STDIN_FILENO, object}, {STDOUT_FILENO, out}};
-	struct spawn what = {.path = path, .argv = argv, .fds = fds, .fd_count = ARRAY_LEN(fds)};
+	struct spawn what = {
+		.path = path, .argv = argv, .fds = fds, .fd_count = ARRAY_LEN(fds), .flags = SPAWN_NO_TERMINAL};
 	auto_child child = CHILD_NONE;
 	int status;
 

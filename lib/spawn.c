@@ -80,7 +80,8 @@ static int add_descriptors(struct plan *plan, const struct spawn *what)
 static int set_attributes(struct plan *plan, const struct spawn *what)
 {
 	short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-	static const int ours[] = {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM, SIGCHLD};
+	static const int ours[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGCHLD};
+	static const int terminal[] = {SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
 	static const int stops[] = {SIGHUP, SIGINT, SIGTERM};
 	sigset_t mask, reset;
 
@@ -91,6 +92,8 @@ static int set_attributes(struct plan *plan, const struct spawn *what)
 		sigaddset(&mask, stops[i]);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		sigaddset(&reset, ours[i]);
+	for (size_t i = 0; !(what->flags & SPAWN_NO_TERMINAL) && i < ARRAY_LEN(terminal); i++)
+		sigaddset(&reset, terminal[i]);
 	if (what->flags & SPAWN_GROUP)
 		flags |= POSIX_SPAWN_SETPGROUP;
 	if (what->flags & SPAWN_SESSION)

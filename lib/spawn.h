@@ -29,6 +29,9 @@ struct spawn {
 /* INT, TERM and HUP are blocked in the child, and wait there until it looks: for a program whose first act is
  * process_set_stop(PROCESS_STOP_HELD), and that would else be ended while it starts. */
 #define SPAWN_HOLD_STOP 4u
+/* What process_clean ignores of a terminal's signals stays ignored: for stages and helpers, which whoever called must not be
+ * able to stop, from their first instruction on. */
+#define SPAWN_NO_TERMINAL 8u
 
 struct child {
 	pid_t pid; /* 0: none */

@@ -105,6 +105,8 @@ int start(const char *name, const char *config_option, const int *keep, size_t k
 	if (process_clean(name, keep, keep_count, err) < 0 || out->config == NULL ||
 	    (out->in_account && check_limits(err) < 0))
 		return -1;
+	if (flags & START_PERSON)
+		process_obey_terminal();
 	if (flags & START_REPLY) {
 		out->reply_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 		if (out->reply_fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)

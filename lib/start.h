@@ -22,7 +22,7 @@ struct started {
 };
 
 #define START_REPLY 1u	/* move stdout aside */
-#define START_PERSON 2u /* keep the person's variables in .person */
+#define START_PERSON 2u /* keep the person's variables in .person, and obey the terminal (process_obey_terminal) */
 
 /* process_clean, and what is asked for by FLAGS. CONFIG_OPTION is what --config said, or NULL. In the toolkit's account it also fails when --config names
  * another file (77, "config_fixed"), and under limits (setrlimit) with which the caller could end us where it wants (77, "limits_lowered"). */

@@ -66,3 +66,34 @@ setup() {
 	run find "$T/var" -perm /077
 	assert_equal "$output" ''
 }
+
+# full: a pipe on descriptor 8 that takes nothing more, and that nobody reads.
+full() {
+	mkfifo "$T/full"
+	exec 8<>"$T/full"
+	dd if=/dev/zero of="$T/full" oflag=nonblock bs=4096 2>/dev/null || true
+}
+
+@test "a caller that does not read stderr stops no program" {
+	full
+	run_sbx 0 timeout -s KILL 40 sh -c 'sbx-call true 2>&8 8>&-'
+	assert_json .result.state completed
+	# The door itself, which is static; and a confined program.
+	run_sbx 66 timeout -s KILL 20 sh -c 'sbx-call 2>&8 8>&- </dev/null'
+	assert_json .error.code no_input
+	run_sbx 65 timeout -s KILL 20 sh -c 'echo x | sbx-plan --no-signals 2>&8 8>&-'
+	assert_json .error.code json_syntax
+	exec 8>&-
+}
+
+@test "a terminal that stops background writers, and its keys, stop no stage" {
+	# Stages are in groups of their own: with tostop their first line on the terminal would stop them.
+	# shellcheck disable=SC2016
+	run_sbx 0 timeout -s KILL 60 "$SBX_BUILD/test/typist" 40 -- sh -c 'stty tostop && sbx-call true >"$1"' - "$T/object"
+	assert_equal "$(jq -r .result.state "$T/object")" completed
+	# The door is in the foreground, and its keys reach it: two of them do nothing, the third is the cancel.
+	# shellcheck disable=SC2016
+	run_sbx 1 timeout -s KILL 60 "$SBX_BUILD/test/typist" 40 'step 1 of' $'\032' '^Z' $'\034' '^\' $'\003' -- \
+		sh -c 'exec sbx-call sleep >"$1"' - "$T/object"
+	assert_equal "$(jq -r .result.state "$T/object")" cancelled
+}

@@ -38,8 +38,47 @@ static int live(enum process_stop how, int sig)
 	return waitpid(pid, &status, 0) == pid ? status : -1;
 }
 
+/* The wait status of a process that process_clean left with SIG; OBEYS: and that then takes what a terminal sends. It is
+ * not left stopped. */
+static int at_terminal(int sig, int obeys)
+{
+	int status = -1;
+
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct sbx_error err = SBX_ERROR_INIT;
+		setpgid(0, 0); /* the kernel stops no orphaned group: this one's parent is of another */
+		if (process_clean("process_test", NULL, 0, &err) < 0)
+			_exit(2);
+		if (obeys)
+			process_obey_terminal();
+		raise(sig);
+		_exit(0);
+	}
+	pid_t got = waitpid(pid, &status, WUNTRACED);
+	if (got == pid && WIFSTOPPED(status)) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	return got == pid ? status : -1;
+}
+
+static void test_terminal(void)
+{
+	static const int signals[] = {SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU};
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
+		int ignored = at_terminal(signals[i], 0), obeyed = at_terminal(signals[i], 1);
+		CHECK(WIFEXITED(ignored) && WEXITSTATUS(ignored) == 0);
+		CHECK(signals[i] == SIGQUIT ? WIFSIGNALED(obeyed) && WTERMSIG(obeyed) == SIGQUIT
+					    : WIFSTOPPED(obeyed) && WSTOPSIG(obeyed) == signals[i]);
+	}
+}
+
 int main(void)
 {
+	test_terminal();
 	for (size_t i = 0; i < ARRAY_LEN(stops); i++) {
 		int ends = live(PROCESS_STOP_ENDS, stops[i]), ignored = live(PROCESS_STOP_IGNORED, stops[i]),
 		    held = live(PROCESS_STOP_HELD, stops[i]);

@@ -30,6 +30,38 @@ static void test_world(void)
 	close(stray);
 }
 
+/* A child's SigIgn, in which bit N - 1 is signal N, as far as it is of those ASKED for. */
+static unsigned long long ignored_in_child(unsigned flags, unsigned long long asked)
+{
+	const char *argv[] = {"grep", "SigIgn", "/proc/self/status", NULL};
+	struct spawn what = {.path = "/usr/bin/grep", .argv = argv, .flags = flags};
+	struct sbx_error e = SBX_ERROR_INIT;
+	auto_buf out = BUF_INIT(100);
+	unsigned long long mask = ~0ull;
+	int status = 0;
+
+	if (spawn_capture(&what, "", 0, &out, clock_mono_ms() + 10000, &status, &e) == 0)
+		sscanf(buf_str(&out), "SigIgn: %llx", &mask);
+	return mask & asked;
+}
+
+/* What we ignore, a step or a person's program has by default; our own programs keep what a terminal sends ignored. */
+static void test_dispositions(void)
+{
+	static const int ignored[] = {SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE, SIGTERM};
+	unsigned long long all = 0, terminal = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++) {
+		signal(ignored[i], SIG_IGN);
+		all |= 1ull << (ignored[i] - 1);
+		terminal |= i < 4 ? 1ull << (ignored[i] - 1) : 0;
+	}
+	CHECK(ignored_in_child(0, all) == 0);
+	CHECK(ignored_in_child(SPAWN_NO_TERMINAL, all) == terminal);
+	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
+		signal(ignored[i], ignored[i] == SIGPIPE ? SIG_IGN : SIG_DFL);
+}
+
 static void test_no_deadlock(void)
 {
 	struct sbx_error e = SBX_ERROR_INIT;
@@ -102,6 +134,7 @@ int main(void)
 {
 	signal(SIGPIPE, SIG_IGN); /* as start() does */
 	test_world();
+	test_dispositions();
 	test_no_deadlock();
 	test_deadline();
 	test_failures();
