@@ -57,30 +57,36 @@ static enum tier tier_max(const struct tier_inputs *in, jv *from)
 	return max;
 }
 
-/* A directory whose files an agent writes is a program that the agent wrote. */
-static int is_agent_writable(const struct deciding *d)
+static int is_below(jv globs, const char *path)
 {
-	auto_jv globs = json_array(d->policy->root, "agent_writable");
+	for (int i = 0, n = json_length(globs); path != NULL && i < n; i++) {
+		auto_jv glob = json_at(globs, i);
+		/* FNM_LEADING_DIR: what lies below such a directory is as writable. */
+		if (fnmatch(json_text(glob), path, FNM_PATHNAME | FNM_LEADING_DIR | FNM_NOESCAPE) == 0)
+			return 1;
+	}
+	return 0;
+}
+
+/* A directory whose files an agent writes is a program that the agent wrote: when a parameter names it, and when the steps
+ * of RUN stand in it, be it that the tool's file says so or that it is where the named plan was made. */
+static int is_agent_writable(const struct deciding *d, jv run)
+{
+	auto_jv globs = json_array(d->policy->root, "agent_writable"), workspace = json_object(run, "workspace");
 
 	for (int i = jv_object_iter(d->params); jv_object_iter_valid(d->params, i);
 	     i = jv_object_iter_next(d->params, i)) {
 		auto_jv key = jv_object_iter_key(d->params, i), value = jv_object_iter_value(d->params, i);
 		auto_jv declaration = json_object(d->declarations, json_text(key));
-		char workspace[80];
-		if (param_type(declaration) != PARAM_DIRECTORY)
-			continue;
-		const char *path = param_directory(json_text(value), workspace, sizeof workspace);
-		for (int k = 0, n = json_length(globs); k < n; k++) {
-			auto_jv glob = json_at(globs, k);
-			/* FNM_LEADING_DIR: what lies below such a directory is as writable. */
-			if (fnmatch(json_text(glob), path, FNM_PATHNAME | FNM_LEADING_DIR | FNM_NOESCAPE) == 0)
-				return 1;
-		}
+		char name[80];
+		if (param_type(declaration) == PARAM_DIRECTORY &&
+		    is_below(globs, param_directory(json_text(value), name, sizeof name)))
+			return 1;
 	}
-	return 0;
+	return is_below(globs, json_str(workspace, "cwd"));
 }
 
-static int find_tier(const struct deciding *d, const struct when_outcome *outcome, enum tier *tier, jv *from,
+static int find_tier(const struct deciding *d, const struct when_outcome *outcome, jv run, enum tier *tier, jv *from,
 		     struct sbx_error *err)
 {
 	struct tier_inputs in = {
@@ -88,7 +94,7 @@ static int find_tier(const struct deciding *d, const struct when_outcome *outcom
 		.verdict = PLAN_DESTRUCTIVE,
 		.when = outcome->raise,
 		.raised = outcome->raised,
-		.is_agent_writable = is_agent_writable(d),
+		.is_agent_writable = is_agent_writable(d, run),
 	};
 
 	int64_t for_s;
@@ -208,7 +214,7 @@ int outcome_build(const struct deciding *d, const struct when_outcome *outcome, 
 	auto_jv owned_run = run, owned_credentials = credentials, from = jv_invalid();
 	enum tier tier = TIER_CRITICAL;
 
-	if (find_tier(d, outcome, &tier, &from, err) < 0)
+	if (find_tier(d, outcome, owned_run, &tier, &from, err) < 0)
 		return -1;
 	return build_policy(d, tier, take_jv(&from), take_jv(&owned_run), take_jv(&owned_credentials), out, err);
 }

@@ -34,18 +34,21 @@ static int given_has_directory(void *context, const char *workspace, const char 
 	return 0;
 }
 
-/* plans: {ID: {verdict: …, data_destroyed: …, principal: …, target: …, tool: …, params: …}} as if it had been sealed. */
+/* plans: {ID: {verdict: …, data_destroyed: …, principal: …, target: …, dir: …, tool: …, params: …}} as if it had been sealed. */
 static int given_plan(void *context, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err)
 {
 	const struct given *g = context;
 	auto_jv plans = json_object(g->given, "plans"), plan = json_object(plans, id);
-	static const char *const place[] = {"tree", "cwd", "state_path"};
+	static const char *const place[] = {"cwd", "state_path"};
 
 	if (!jv_is_valid(plan))
 		return sbx_fail(err, SBX_DENIED, "plan_unknown", "there is no such plan");
-	jv at = json_set_str(jv_object(), "name", "");
+	const char *dir = json_str(plan, "dir");
+	char workspace[80] = "";
+	const char *path = dir != NULL ? param_directory(dir, workspace, sizeof workspace) : NULL;
+	jv at = json_set_str(json_set_str(jv_object(), "name", workspace), "tree", ".");
 	for (size_t i = 0; i < ARRAY_LEN(place); i++)
-		at = json_set_str(at, place[i], ".");
+		at = json_set_str(at, place[i], path != NULL ? path : ".");
 	if (!json_has(plan, "principal"))
 		plan = json_set_str(take_jv(&plan), "principal", tester);
 	if (!json_has(plan, "data_destroyed"))

@@ -380,3 +380,25 @@ resealed() {
 	run_sbx 0 bash -c 'chain true | sbx-audit'
 	[ ! -e "$T/var/plans/$left" ]
 }
+
+# decides PATTERNS STATUS EFFECT FROM: what becomes of the plan when an agent writes what PATTERNS say.
+decides() {
+	sed -i "s|^agent_writable:.*|agent_writable: [$1]|" "$T/policy/policy.yaml"
+	run_sbx "$2" sbx-policy --explain run_plan "plan=$plan" serial=8
+	assert_contains "$output" "(decided by: $4)"
+	run_sbx 0 sbx-policy run_plan "plan=$plan" serial=8
+	assert_json .policy.effect "$3"
+	assert_json '.policy.tier_from | join(" ")' "$4"
+}
+
+@test "a plan of what an agent wrote waits for a person, whatever its verdict" {
+	sed -i 's/^tier: high/tier: medium/' "$T/policy/tools/run_plan.yaml"
+	decides 'modules/*' 0 allow tool
+	decides 'modules/*, envs/*' 75 approve agent_writable
+	decides envs 75 approve agent_writable
+	decides envs/other 0 allow tool
+	# So does the tool that plans there, which has no parameter to say it.
+	sed -i 's|^agent_writable:.*|agent_writable: [envs/*]|' "$T/policy/policy.yaml"
+	run_sbx 0 sbx-policy make_plan
+	assert_json '.policy.tier_from | join(" ")' agent_writable
+}

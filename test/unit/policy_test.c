@@ -309,18 +309,19 @@ static int one_directory(void *context, const char *workspace, const char *tree,
 }
 
 /* Plans of alice: 1…1 (safe), 2…2 (destructive), 3…3 (destroys three objects that hold data), 4…4 (its seal does not say
- * whether it does). */
+ * whether it does), 5…5 (safe, of a directory below one that an agent writes). */
 static int some_plan(void *context, const char *id, jv *seal, char sha256[65], struct sbx_error *e)
 {
 	(void)context;
-	if (*id < '1' || *id > '4')
+	if (*id < '1' || *id > '5')
 		return sbx_fail(e, SBX_DENIED, "plan_unknown", "there is no such plan");
 	memset(sha256, *id, 64);
 	sha256[64] = '\0';
 	jv at = json_set_str(json_set_str(jv_object(), "name", ""), "tree", ".");
-	at = json_set_str(json_set_str(at, "cwd", "envs/staging"), "state_path", "envs/staging");
+	const char *cwd = *id == '5' ? "agent/scratch/deep" : "envs/staging";
+	at = json_set_str(json_set_str(at, "cwd", cwd), "state_path", cwd);
 	*seal = json_set_str(jv_object(), "principal", "alice");
-	*seal = json_set_str(*seal, "verdict", *id == '1' ? "safe" : "destructive");
+	*seal = json_set_str(*seal, "verdict", *id == '1' || *id == '5' ? "safe" : "destructive");
 	if (*id != '4')
 		*seal = json_set_int(*seal, "data_destroyed", *id == '3' ? 3 : 0);
 	*seal = json_set_str(*seal, "created_at", "2026-01-01T00:00:00Z");
@@ -519,6 +520,14 @@ static void test_run(void)
 		  "\"tier\":\"high\",\"tier_from\":[\"agent_writable\"]"));
 }
 
+/* Where the steps stand counts, not what names it. */
+static void test_fixed_place(void)
+{
+	CHECK(has(decided(TOOL ECHO "workspace: {tree: ., cwd: agent/scratch}\n", "{}"),
+		  "\"tier\":\"high\",\"tier_from\":[\"agent_writable\"]"));
+	CHECK(has(decided(TOOL ECHO "workspace: {tree: ., cwd: envs/staging}\n", "{}"), "\"tier\":\"low\""));
+}
+
 static void test_plans(void)
 {
 #define PLAN "params: {p: {type: plan}}\nworkspace: {state: {access: write}}\nsteps: [[echo, {artifact: plan}]]\n"
@@ -527,7 +536,8 @@ static void test_plans(void)
 	static const char safe[] = "{\"p\":\"11111111111111111111111111111111\"}",
 			  bad[] = "{\"p\":\"22222222222222222222222222222222\"}",
 			  data[] = "{\"p\":\"33333333333333333333333333333333\"}",
-			  old[] = "{\"p\":\"44444444444444444444444444444444\"}";
+			  old[] = "{\"p\":\"44444444444444444444444444444444\"}",
+			  agents[] = "{\"p\":\"55555555555555555555555555555555\"}";
 	static const char watched[] = "name: t\ndescription: d\ntier: medium\n" PLAN
 				      "when: [{name: lossy, if: .plan.data_destroyed > 2, deny: too much}]\n";
 	auto_jv one = json_set_str(jv_object(), "", "/w");
@@ -542,6 +552,11 @@ static void test_plans(void)
 	CHECK(has(decided(medium, data), "\"approval\":{\"threshold\":3,\"ttl_s\":600,\"user_verification\":true}"));
 	CHECK(has(decided(high, data), "\"tier\":\"critical\",\"tier_from\":[\"plan_data\"]"));
 	CHECK(has(decided(low, data), "\"tier\":\"low\",\"tier_from\":[\"tool\"]"));
+	/* An apply runs what the agent wrote as a plan of the directory does. */
+	CHECK(has(decided(medium, agents), "\"effect\":\"approve\""));
+	CHECK(has(decided(medium, agents), "\"tier\":\"high\",\"tier_from\":[\"agent_writable\"]"));
+	CHECK(has(decided(low, agents), "\"tier\":\"high\",\"tier_from\":[\"agent_writable\"]"));
+	CHECK(has(decided(high, agents), "\"tier\":\"high\",\"tier_from\":[\"tool\",\"agent_writable\"]"));
 	CHECK_STR(decided(medium, old), "plan_seal_invalid");
 	CHECK_STR(decided(watched, data), "denied");
 	CHECK(has(decided(watched, bad), "\"tier\":\"high\""));
@@ -696,6 +711,7 @@ int main(void)
 	test_values();
 	test_params();
 	test_run();
+	test_fixed_place();
 	test_plans();
 	test_workspaces();
 	test_digests();
