@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 
 #include "buf.h"
 #include "clock.h"
@@ -16,6 +17,7 @@
 #include "json_out.h"
 #include "limit.h"
 #include "log.h"
+#include "pass_fd.h"
 #include "process.h"
 #include "spawn.h"
 #include "start.h"
@@ -139,7 +141,15 @@ struct line {
 	size_t count;
 	int answer_fd; /* the last one's stdout */
 	int request_fd; /* the first one's stdin; -1: /dev/null */
+	/* The principal's place among its calls at work: a lock that sbx-policy takes and hands to us, who are there as long
+	 * as the call is. */
+	int place_from_fd, place_fd;
 };
+
+/* Of the first stage. */
+#define PLACE_NUMBER 3
+#define PLACE_OPTION "--place-fd"
+#define PLACE_TEXT "3"
 
 static void close_pair(int pair[2])
 {
@@ -149,22 +159,33 @@ static void close_pair(int pair[2])
 
 static int start_stages(struct line *line, struct arguments arguments[STAGES], int with_request, struct sbx_error *err)
 {
-	int from[2] = {-1, -1}, to[2] = {-1, -1};
+	int from[2] = {-1, -1}, to[2] = {-1, -1}, place[2];
 
 	if (with_request && pipe2(from, O_CLOEXEC) < 0)
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
 	line->request_fd = take_fd(&from[1]);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, place) < 0) {
+		close_pair(from);
+		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a socket");
+	}
+	line->place_from_fd = place[0];
+	auto_fd theirs = place[1];
 	for (size_t i = 0; i < STAGES; i++) {
 		auto_free char *path = process_helper(arguments[i].v[0], err);
 		if (path == NULL || pipe2(to, O_CLOEXEC) < 0) {
 			close_pair(from);
 			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
 		}
-		struct spawn_fd fds[2] = {{STDOUT_FILENO, to[1]}, {STDIN_FILENO, from[0]}};
+		struct spawn_fd fds[3] = {{STDOUT_FILENO, to[1]}};
+		size_t n = 1;
+		if (i == 0)
+			fds[n++] = (struct spawn_fd){PLACE_NUMBER, theirs};
+		if (from[0] >= 0)
+			fds[n++] = (struct spawn_fd){STDIN_FILENO, from[0]};
 		struct spawn what = {.path = path,
 				     .argv = arguments[i].v,
 				     .fds = fds,
-				     .fd_count = from[0] >= 0 ? 2 : 1,
+				     .fd_count = n,
 				     .flags = SPAWN_GROUP | SPAWN_NO_TERMINAL};
 		int started = spawn_start(&what, &line->stages[i], err);
 		close_pair(from);
@@ -283,6 +304,13 @@ static int read_answer(struct line *line, struct buf *answer, struct sbx_error *
 	return buf_add(answer, block, (size_t)n, err) < 0 ? -1 : 0;
 }
 
+/* It comes once, or sbx-policy ends without it. */
+static void take_place(struct line *line)
+{
+	line->place_fd = pass_fd_receive(line->place_from_fd);
+	base_close_fd(&line->place_from_fd);
+}
+
 /* Wait for the last stage's object. There is no deadline here: every stage has its own, and giving up on a stage that revokes a credential would leave
  * the credential alive. */
 static int collect(struct line *line, struct input *in, int reply_fd, int signal_fd, struct buf *answer, struct sbx_error *err)
@@ -290,12 +318,13 @@ static int collect(struct line *line, struct input *in, int reply_fd, int signal
 	int reader_gone = 0, done = 0;
 
 	while (done == 0) {
-		struct pollfd fds[4] = {{.fd = line->answer_fd, .events = POLLIN},
+		struct pollfd fds[5] = {{.fd = line->answer_fd, .events = POLLIN},
 					{.fd = signal_fd, .events = POLLIN},
 					{.fd = in == NULL || in->ended ? -1 : STDIN_FILENO, .events = POLLIN},
-					{.fd = reader_gone ? -1 : reply_fd, .events = 0}};
+					{.fd = reader_gone ? -1 : reply_fd, .events = 0},
+					{.fd = line->place_from_fd, .events = POLLIN}};
 		struct signalfd_siginfo info;
-		if (poll(fds, 4, -1) < 0)
+		if (poll(fds, 5, -1) < 0)
 			continue;
 		if ((fds[1].revents & POLLIN) && read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info)
 			signal_stages(line, info.ssi_signo == SIGHUP ? SIGHUP : SIGTERM);
@@ -305,6 +334,8 @@ static int collect(struct line *line, struct input *in, int reply_fd, int signal
 		}
 		if (fds[2].revents)
 			serve_stdin(in, line);
+		if (fds[4].revents)
+			take_place(line);
 		if (fds[0].revents)
 			done = read_answer(line, answer, err);
 	}
@@ -324,7 +355,7 @@ static int last_status(struct line *line)
 static int run(const struct started *started, struct arguments arguments[STAGES], struct input *in, const char *request, size_t request_len,
 	       struct sbx_error *err)
 {
-	struct line line = {.answer_fd = -1, .request_fd = -1};
+	struct line line = {.answer_fd = -1, .request_fd = -1, .place_from_fd = -1, .place_fd = -1};
 	auto_buf answer = BUF_INIT(2 * LIMIT_CALL);
 	auto_fd signal_fd = process_stop_fd(err);
 	int result = -1, status;
@@ -336,6 +367,8 @@ static int run(const struct started *started, struct arguments arguments[STAGES]
 	base_close_fd(&line.request_fd);
 	base_close_fd(&line.answer_fd);
 	status = last_status(&line);
+	base_close_fd(&line.place_from_fd);
+	base_close_fd(&line.place_fd);
 	if (result < 0)
 		return refuse(started->reply_fd, err);
 	if (spawn_exit_code(status) >= 128 || answer.len == 0) {
@@ -369,6 +402,7 @@ static int run_call(const struct started *started, const struct options *o, stru
 		add_option(&stages[i], "--config", started->config);
 	}
 	add_who(&stages[0], o);
+	add_option(&stages[0], PLACE_OPTION, PLACE_TEXT);
 	if (o->word_count > 0)
 		add(&stages[0], "--");
 	for (int i = 0; i < o->word_count; i++)

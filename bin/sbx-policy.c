@@ -9,11 +9,14 @@
 #include "clock.h"
 #include "filter.h"
 #include "io.h"
+#include "limit.h"
 #include "log.h"
+#include "pass_fd.h"
 #include "policy.h"
 #include "policy_survey.h"
 #include "request.h"
 #include "signal_compile.h"
+#include "slot.h"
 #include "taint.h"
 #include "workspace.h"
 
@@ -27,6 +30,7 @@ struct options {
 	const char *config;
 	const char *principal;
 	int peer;
+	int place_fd; /* a socket to the door; -1: none */
 	enum mode mode;
 	char **words; /* TOOL key=value…; none: the request is on stdin */
 	int word_count;
@@ -34,7 +38,7 @@ struct options {
 
 static int usage(FILE *to)
 {
-	fputs("usage: sbx-policy [--config FILE] [--principal NAME | --peer] [--explain] [TOOL [KEY=VALUE]...]\n"
+	fputs("usage: sbx-policy [--config FILE] [--principal NAME | --peer] [--explain | --place-fd N] [TOOL [KEY=VALUE]...]\n"
 	      "       sbx-policy [--config FILE] list [--json]\n"
 	      "       sbx-policy [--config FILE] [--principal NAME | --peer] list --check\n"
 	      "       sbx-policy [--config FILE] test\n"
@@ -205,11 +209,20 @@ static int run_call(struct filter *f, const struct request *r, const char *id)
 	return filter_finish(f, take_jv(&object), err.class != SBX_OK ? &err : &answer.denial);
 }
 
+/* The door holds the principal's place from here on: we end long before the call does. */
+static int take_place(const struct filter *f, const struct options *o, const struct request *r, struct sbx_error *err)
+{
+	if (o->place_fd < 0)
+		return 0;
+	auto_fd place = slot_take(&f->state, r->asker.name, "door-", LIMIT_DOOR_CALLS, err);
+	return place < 0 ? -1 : pass_fd_send(o->place_fd, place, err);
+}
+
 static int decide_mode(struct filter *f, const struct options *o, struct request *r, struct sbx_error *err)
 {
 	char id[STATE_ID_SIZE];
 
-	if (get_request(f, o, r, err) < 0)
+	if (get_request(f, o, r, err) < 0 || take_place(f, o, r, err) < 0)
 		return filter_refuse(f, err);
 	io_random_hex(id, (STATE_ID_SIZE - 1) / 2);
 	f->run_fd = state_run_create(&f->state, id, err);
@@ -414,11 +427,13 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{"config", required_argument, NULL, 'c'},
 		{"principal", required_argument, NULL, 'p'},
 		{"peer", no_argument, NULL, 'P'},
+		{"place-fd", required_argument, NULL, 'f'},
 		{"explain", no_argument, NULL, 'e'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'V'},
 		{NULL, 0, NULL, 0},
 	};
+	uint64_t number;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "+hV", longs, NULL)) != -1) {
@@ -430,6 +445,9 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->peer = 1;
 		else if (c == 'e')
 			o->mode = MODE_EXPLAIN;
+		else if (c == 'f' && io_parse_u64(optarg, 3, INT32_MAX, &number) == 0 &&
+			 fcntl((int)number, F_GETFD) >= 0)
+			o->place_fd = (int)number;
 		else if (c == 'V')
 			return printf("sbx-policy %s\n", SBX_VERSION) < 0 || fflush(stdout) != 0 ? SBX_IO : SBX_OK;
 		else
@@ -437,7 +455,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 	}
 	o->words = argv + optind;
 	o->word_count = argc - optind;
-	if ((o->principal != NULL && (o->peer || !principal_is_name(o->principal))) || take_mode(o) < 0)
+	if ((o->principal != NULL && (o->peer || !principal_is_name(o->principal))) || take_mode(o) < 0 ||
+	    (o->place_fd >= 0 && o->mode != MODE_DECIDE))
 		return usage(stderr);
 	return -1;
 }
@@ -454,7 +473,7 @@ static int run(struct filter *f, const struct options *o, struct request *r)
 			return fail(&err);
 		return test_mode(f, &err);
 	}
-	if (filter_open(f, o->config, NULL, 0, &err) < 0)
+	if (filter_open(f, o->config, &o->place_fd, o->place_fd >= 0, &err) < 0)
 		return o->mode == MODE_DECIDE || o->mode == MODE_SURVEY ? filter_refuse(f, &err) : fail(&err);
 	if (o->mode == MODE_EXPLAIN)
 		return explain_mode(f, o, r, &err);
@@ -466,7 +485,7 @@ static int run(struct filter *f, const struct options *o, struct request *r)
 int main(int argc, char **argv)
 {
 	struct filter f = FILTER_INIT(program, CALL_POLICY);
-	struct options o = {.mode = MODE_DECIDE};
+	struct options o = {.place_fd = -1, .mode = MODE_DECIDE};
 	struct request r = REQUEST_NONE;
 
 	log_set_name(program);

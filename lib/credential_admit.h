@@ -13,8 +13,7 @@ int admit_approval(jv call, struct sbx_error *err);
  * that the settings list under commands. "command_not_allowed" (77), "missing_helper" (78). */
 char *admit_command(const struct config *config, const char *command, struct sbx_error *err);
 
-/* A lock on one of the four files state/slots/PRINCIPAL/1…4: a descriptor owned by the caller, the slot is free again
- * when it is closed. "too_many_calls" (69); "bad_call" (76) without a principal. */
+/* One of the four files state/slots/PRINCIPAL/1…4, as slot_take has it: a descriptor owned by the caller. */
 int admit_slot(const struct state *state, const char *principal, struct sbx_error *err);
 
 #endif

@@ -76,6 +76,9 @@
 #define LIMIT_APPROVAL_S (30 * 60)
 /* Open approvals of one principal: more at once are clicked away, not read. */
 #define LIMIT_OPEN_APPROVALS 5
+/* Calls that one principal has at the door at once, whatever they wait for: what one sbx-mcp makes, and some beside it. Each
+ * is five processes and more. */
+#define LIMIT_DOOR_CALLS 20
 /* Kept plans of one principal, with the workspace copies that they hold: the disk is everybody's.
  */
 #define LIMIT_KEPT_PLANS 20

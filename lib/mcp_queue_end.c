@@ -135,7 +135,8 @@ static int is_crowded(const struct mcp_request *r)
 		return 0;
 	auto_jv error = json_object(object, "error");
 	const char *code = json_str(error, "code"), *stage = json_str(error, "stage");
-	return code != NULL && strcmp(code, "too_many_calls") == 0 && stage != NULL && strcmp(stage, "cred") == 0;
+	return code != NULL && strcmp(code, "too_many_calls") == 0 && stage != NULL &&
+	       (strcmp(stage, "cred") == 0 || strcmp(stage, "policy") == 0);
 }
 
 /* Learn from a call that found room. */

@@ -136,3 +136,46 @@ setup() {
 	chmod go-w "$T/sbx.yaml"
 	run_sbx 0 sbx-call true
 }
+
+# taken: which places at the door are.
+taken() {
+	local place
+	for place in "$PLACES"/door-*; do
+		flock -n "$place" true || printf '%s ' "${place##*/}"
+	done
+}
+
+@test "a call has its place at the door until it ends, and there are 20 for each principal" {
+	local i
+	PLACES=$T/var/slots/$(id -un)
+	sbx-call sleep >"$T/out" 2>/dev/null 3>&- &
+	local pid=$!
+	wait_until 30 grep -q sandbox.started "$T/var/audit.jsonl"
+	# sbx-policy has ended long ago.
+	assert_equal "$(taken)" 'door-1 '
+	run_sbx 0 sbx-call true
+	assert_equal "$(taken)" 'door-1 '
+	for ((i = 2; i <= 20; i++)); do
+		: >"$PLACES/door-$i"
+		exec {held[i]}<>"$PLACES/door-$i"
+		flock -n "${held[i]}"
+	done
+	run_sbx 69 sbx-call true
+	assert_call too_many_calls
+	assert_json .error.stage policy
+	run_sbx 0 sbx-call --principal other true
+	# Nothing was begun for it.
+	assert_equal "$(ls "$T/var/runs" | wc -l)" 3
+	kill -TERM "$pid"
+	wait "$pid" || true
+	assert_equal "$(member .result.state <"$T/out")" cancelled
+	refute_contains " $(taken)" ' door-1 '
+	run_sbx 0 sbx-call true
+	for ((i = 2; i <= 20; i++)); do
+		exec {held[i]}>&-
+	done
+	assert_equal "$(taken)" ''
+	# The option is the door's.
+	run_sbx 64 sbx-policy --place-fd 9 true
+	run_sbx 64 sbx-policy --place-fd 1 list
+}
