@@ -2,10 +2,13 @@
 #include "start.h"
 
 #include <fcntl.h>
+#include <linux/ioprio.h>
 #include <pwd.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 static const char *const person_variables[START_PERSON_VARIABLES] = {
 	"HOME", "PATH", "TERM", "DISPLAY", "SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_SK_PROVIDER",
@@ -94,6 +97,19 @@ static int check_limits(struct sbx_error *err)
 	return 0;
 }
 
+/* The caller's place in the queues for the processor and the disk goes through sudo too, and whoever holds a lock keeps the
+ * others waiting as long as it waits there. What can be undone is; the kernel lets nobody but root raise a nice value or
+ * leave SCHED_IDLE (RLIMIT_NICE). That is no reason to refuse: an agent under nice is an honest one, and one that wants us
+ * slow starts a hundred processes of its own. */
+static void undo_scheduling(void)
+{
+	const struct sched_param none = {0};
+
+	(void)syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0));
+	(void)sched_setscheduler(0, SCHED_OTHER, &none);
+	(void)setpriority(PRIO_PROCESS, 0, 0);
+}
+
 int start(const char *name, const char *config_option, const int *keep, size_t keep_count, unsigned flags,
 	  struct started *out, struct sbx_error *err)
 {
@@ -105,6 +121,8 @@ int start(const char *name, const char *config_option, const int *keep, size_t k
 	if (process_clean(name, keep, keep_count, err) < 0 || out->config == NULL ||
 	    (out->in_account && check_limits(err) < 0))
 		return -1;
+	if (out->in_account)
+		undo_scheduling();
 	if (flags & START_PERSON)
 		process_obey_terminal();
 	if (flags & START_REPLY) {

@@ -25,7 +25,8 @@ struct started {
 #define START_PERSON 2u /* keep the person's variables in .person, and obey the terminal (process_obey_terminal) */
 
 /* process_clean, and what is asked for by FLAGS. CONFIG_OPTION is what --config said, or NULL. In the toolkit's account it also fails when --config names
- * another file (77, "config_fixed"), and under limits (setrlimit) with which the caller could end us where it wants (77, "limits_lowered"). */
+ * another file (77, "config_fixed"), and under limits (setrlimit) with which the caller could end us where it wants (77, "limits_lowered"); and the caller's scheduling (ionice,
+ * nice, SCHED_IDLE) is undone there as far as the kernel lets us. */
 int start(const char *name, const char *config_option, const int *keep, size_t keep_count, unsigned flags,
 	  struct started *out, struct sbx_error *err);
 

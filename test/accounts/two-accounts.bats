@@ -294,6 +294,35 @@ SLEEP='call {"tool":"sleep","params":{}}'
 	done
 }
 
+@test "an agent under nice is served, and its place in the queue for the disk does not reach the toolkit" {
+	run_sbx 0 account agent chrt --idle 0 nice -n 10 "${DOOR[@]}" <<<'call {"tool":"true","params":{}}'
+	assert_json .result.state completed
+	coproc DOORS { exec account agent ionice -c 3 "${DOOR[@]}" 2>/dev/null 3>&-; }
+	local out=${DOORS[0]} in=${DOORS[1]}
+	printf 'call {"tool":"sleep","params":{}}\n' >&"$in"
+	wait_until 20 inside pgrep -u sbx -x sbx-run
+	wait_until 20 running
+	local pid
+	for pid in $(inside pgrep -u sbx -x 'sbx-(call|cred|run|audit)'); do
+		refute_contains "$(inside ionice -p "$pid")" idle
+	done
+	printf 'cancel\n' >&"$in"
+	IFS= read -r -t 20 output <&"$out"
+	assert_json .result.state cancelled
+}
+
+@test "an agent that does not read the messages of its call keeps no lock from the others" {
+	# A pipe that takes nothing more.
+	account agent sh -c 'mkfifo full; exec 8<>full; dd if=/dev/zero of=full oflag=nonblock bs=4096 2>/dev/null
+		exec timeout -s KILL 50 "$@" 2>&8' sh "${DOOR[@]}" <<<'call {"tool":"terraform_plan","params":{"dir":"envs/staging"}}' >"$W/plan"
+	output=$(cat "$W/plan")
+	assert_json .result.state completed
+	account agent rm full
+	wait_until 10 nobody_works
+	run_sbx 0 account other sudo -n -u sbx /usr/local/bin/sbx-call --principal other --wait 0s <<<'call {"tool":"terraform_plan","params":{"dir":"envs/staging"}}'
+	assert_json .result.state completed
+}
+
 @test "Bob signs and denies from another machine, by ssh" {
 	run_sbx 75 "${OTHER[@]}" <<<'call {"tool":"apply_true","params":{"note":"far"}}'
 	local id
