@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hidden.h"
 #include "json_out.h"
 #include "plan_say.h"
 
@@ -67,12 +68,13 @@ int plan_report_add(struct plan_report *report, struct plan_finding *finding, st
 	return 0;
 }
 
-/* Characters that turn or hide text, which a terminal shows as something else: escaped, which leaves the value the same.
- */
-static int is_hidden(uint32_t c)
+/* Escaped, which leaves the value the same. */
+static int put_escaped(struct buf *out, uint32_t c, struct sbx_error *err)
 {
-	return c == 0xad || c == 0x61c || c == 0x180e || (c >= 0x200b && c <= 0x200f) || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+	if (c < 0x10000)
+		return buf_addf(out, err, "\\u%04x", (unsigned)c);
+	c -= 0x10000;
+	return buf_addf(out, err, "\\u%04x\\u%04x", (unsigned)(0xd800 + (c >> 10)), (unsigned)(0xdc00 + (c & 0x3ff)));
 }
 
 /* A quoted string. */
@@ -86,9 +88,9 @@ static int put_string(struct buf *out, const char *text, size_t len, struct sbx_
 		return -1;
 	for (size_t i = 0, n; i < quoted.len; i += n) {
 		n = (unsigned char)quoted.data[i] < 0x80 ? 1 : json_out_utf8(quoted.data + i, quoted.len - i, &c);
-		if (n == 1 || !is_hidden(c))
+		if (n == 1 || !hidden_character(c))
 			continue;
-		if (buf_add(out, quoted.data + put, i - put, err) < 0 || buf_addf(out, err, "\\u%04x", (unsigned)c) < 0)
+		if (buf_add(out, quoted.data + put, i - put, err) < 0 || put_escaped(out, c, err) < 0)
 			return -1;
 		put = i + n;
 	}

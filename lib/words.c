@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hidden.h"
 #include "json_out.h"
 
 static void add(struct words *w, const char *bytes, size_t len)
@@ -32,22 +33,6 @@ void words_say(struct words *w, const char *format, ...)
 	add(w, text, (size_t)len);
 }
 
-/* Characters that a reader does not see as what they are: controls, invisible joiners, line separators, bidirectional
- * overrides and isolates, byte order marks, and the tag block (text that only a model reads). */
-static int is_hidden(uint32_t c)
-{
-	static const uint32_t ranges[][2] = {
-		{0x00, 0x1f},	  {0x7f, 0x9f},	    {0x00ad, 0x00ad},	{0x061c, 0x061c},
-		{0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202e},	{0x2060, 0x206f},
-		{0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe0fff},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(ranges); i++)
-		if (c >= ranges[i][0] && c <= ranges[i][1])
-			return 1;
-	return 0;
-}
-
 static void show(struct words *w, const char *text, size_t len, const char *kept)
 {
 	for (size_t i = 0; i < len;) {
@@ -58,7 +43,7 @@ static void show(struct words *w, const char *text, size_t len, const char *kept
 			n = 1;
 		} else if (c < 0x80 && strchr(kept, (int)c) != NULL && c != 0) {
 			add(w, text + i, n);
-		} else if (is_hidden(c)) {
+		} else if (hidden_character(c)) {
 			if (c < 0x80)
 				words_say(w, "\\x%02x", (unsigned)c);
 			else

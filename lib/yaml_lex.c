@@ -4,6 +4,7 @@
 
 #include <yaml.h>
 
+#include "hidden.h"
 #include "json_out.h"
 #include "limit.h"
 
@@ -107,21 +108,14 @@ static int fail_parser(const struct yaml_lex *lex, struct sbx_error *err)
 			p->problem_mark.column + 1, problem);
 }
 
-/* Characters that show a reader another text than the one that counts: controls, line separators, direction overrides.
- */
-static int is_hidden(uint32_t c)
-{
-	return (c < 0x20 && c != '\t' && c != '\n') || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 ||
-	       c == 0xfeff || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
-}
-
 static int check_characters(const struct yaml_lex *lex, const struct yaml_item *item, const char *text, size_t len,
 			    struct sbx_error *err)
 {
 	for (size_t i = 0; i < len;) {
 		uint32_t code_point = 0;
 		size_t n = json_out_utf8(text + i, len - i, &code_point);
-		if (n == 0 || is_hidden(code_point))
+		int kept = code_point == '\t' || code_point == '\n';
+		if (n == 0 || (hidden_character(code_point) && !kept))
 			return fail_at(lex, item, err, "yaml_character", "a control or invisible character in a text",
 				       NULL);
 		i += n;

@@ -145,6 +145,8 @@ static void test_sentences(void)
 		   "\"before\":\"\\\"old\\\"\",\"after\":\"\\\"new\\\"\"}"));
 	/* Characters that turn text are escaped in JSON too. */
 	CHECK(says(WHOLE(CHANGE("t.\\u202eb", "\"actions\":[\"delete\"]"), ""), "{\"address\":\"t.\\u202eb\","));
+	CHECK(says(WHOLE(CHANGE("t.\\ufe01\\u3164\\udb40\\udc41b", "\"actions\":[\"delete\"]"), ""),
+		   "{\"address\":\"t.\\ufe01\\u3164\\udb40\\udc41b\","));
 	CHECK(says(WHOLE(CHANGE("t.n", REPLACED "\"before\":{\"a\":\"x\"},\"after\":{\"a\":\"y\"}"), ""),
 		   "\"text\":\"Because \\\"a\\\" (\\\"x\\\" -> \\\"y\\\") changes, the object is destroyed, then another one is "
 		   "made.\""));

@@ -127,6 +127,8 @@ static void test_refusals(void)
 	CHECK_STR(parsed("a: \"x\\ey\"\n"), "yaml_character");
 	CHECK_STR(parsed("a: \"x\\u202Ey\"\n"), "yaml_character");
 	CHECK_STR(parsed("a: \"x\\u2028y\"\n"), "yaml_character");
+	CHECK_STR(parsed("a: \"x\\u3164y\"\n"), "yaml_character");
+	CHECK_STR(parsed("a: \"x\\uFE01y\"\n"), "yaml_character");
 	CHECK_STR(parsed("a: \xff\n"), "yaml_character");
 	CHECK_STR(parsed("\xef\xbb\xbf"
 			 "a: 1\n"),
