@@ -33,6 +33,10 @@ static const struct verb {
 	{"drift", "DRIFT", "the object changed, or was deleted, outside Terraform", VERB_FIRST},
 	{"deferred", "DEFERRED", "its change waits for a later plan", VERB_FIRST},
 	{"action_invocation", "ACTION", "an action of a provider runs", VERB_FIRST},
+	{"provider_program", "PROVIDER",
+	 "a program that the configuration names runs, with the credentials of the apply", VERB_FIRST},
+	{"hidden_program", "PROGRAM",
+	 "the configuration may start a program of which the plan says nothing", VERB_FIRST},
 	{"check_failed", "CHECK", "a check of the configuration failed", VERB_FIRST},
 	{"output_delete", "OUTPUT", "an output goes away", VERB_FIRST},
 	{"errored_plan", "PLAN", "planning failed; the plan is not whole", VERB_FIRST},
@@ -170,12 +174,12 @@ static void quote_member(const struct finding_sink *sink, jv object, const char 
 	quote_value(sink, value, FINDING_DATUM_MAX);
 }
 
-/* A number, a truth, or one of the two marks that sbx-plan puts for a value: a string that reads
+/* A number, a truth, or one of the marks that sbx-plan puts for a value: a string that reads
  * the same comes with quotes of its own. */
 static int is_plain(const char *shown)
 {
-	static const char *const plain[] = {"(sensitive)", "(known after apply)", "true", "false",
-					    "null"};
+	static const char *const plain[] = {"(sensitive)", "(known after apply)", "(computed)",
+					    "true",	   "false",		  "null"};
 
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		if (strcmp(plain[i], shown) == 0)
@@ -200,7 +204,7 @@ static jv read_string(const char *text, size_t len)
 /* A value as sbx-plan displays it: JSON, with dots behind it when it was cut. */
 static void say_value(const struct finding_sink *sink, jv shown)
 {
-	static const char cut[] = "...";
+	static const char cut[] = "...", from[] = "from [";
 	const char *text = json_text(shown);
 
 	if (text == NULL) {
@@ -215,14 +219,16 @@ static void say_value(const struct finding_sink *sink, jv shown)
 	} else if (jv_is_valid(content)) {
 		quote_value(sink, content, FINDING_VALUE_MAX);
 		say(sink, is_cut ? cut : "");
+	} else if (strncmp(text, from, sizeof from - 1) == 0) {
+		quote_value(sink, shown, FINDING_VALUE_MAX); /* no value: what it refers to */
 	} else {
 		say(sink, "json ");
 		quote_value(sink, shown, FINDING_VALUE_MAX);
 	}
 }
 
-/* ("1" -> "2"), when the finding says so for PATH. */
-static void say_change(const struct finding_sink *sink, jv values, const char *path)
+/* ("1" -> "2"), when the finding says so for PATH; ("2") where nothing is changed. */
+static void say_change(const struct finding_sink *sink, jv values, const char *path, int is_change)
 {
 	for (int i = 0, n = json_length(values); i < n; i++) {
 		auto_jv value = json_at(values, i), before = json_get(value, "before"),
@@ -231,8 +237,10 @@ static void say_change(const struct finding_sink *sink, jv values, const char *p
 		if (path == NULL || of == NULL || strcmp(of, path) != 0)
 			continue;
 		say(sink, " (");
-		say_value(sink, before);
-		say(sink, " -> ");
+		if (is_change) {
+			say_value(sink, before);
+			say(sink, " -> ");
+		}
 		say_value(sink, after);
 		say(sink, ")");
 		return;
@@ -242,7 +250,7 @@ static void say_change(const struct finding_sink *sink, jv values, const char *p
 static void say_cause(const struct finding_sink *sink, jv finding)
 {
 	auto_jv because = json_array(finding, "because"), values = json_array(finding, "values");
-	int count = json_length(because);
+	int count = json_length(because), is_change = json_has(finding, "actions");
 	const char *reason = json_str(finding, "reason");
 	const char *means = find_meaning(reasons, ARRAY_LEN(reasons), reason);
 
@@ -250,14 +258,14 @@ static void say_cause(const struct finding_sink *sink, jv finding)
 		auto_jv path = json_at(because, i);
 		say(sink, i == 0 ? " because " : ", ");
 		quote_value(sink, path, FINDING_DATUM_MAX);
-		say_change(sink, values, json_text(path));
+		say_change(sink, values, json_text(path), is_change);
 	}
 	if (count > because_max) {
 		say(sink, " and ");
 		say_number(sink, count - because_max);
 		say(sink, " more");
 	}
-	say(sink, count == 0 ? "" : count == 1 ? " changes" : " change");
+	say(sink, count == 0 || !is_change ? "" : count == 1 ? " changes" : " change");
 	if (reason == NULL)
 		return;
 	say(sink, count > 0 ? "; " : " because ");

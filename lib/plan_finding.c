@@ -142,11 +142,13 @@ static void take_values(struct plan_cause *cause, const struct plan_change *chan
 		cause->after.how = PLAN_VALUE_UNKNOWN;
 }
 
-int plan_finding_cause(struct plan_finding *f, const struct plan_change *change, const struct plan_place *places,
-		       unsigned count, struct sbx_error *err)
+/* The cause with this path: its index, *IS_NEW when it was made; -1 when no more are kept, -2 on failure. */
+static int find_cause(struct plan_finding *f, const struct plan_place *places, unsigned count, int *is_new,
+		      struct sbx_error *err)
 {
 	auto_buf whole = BUF_INIT(PATH_MAX_BYTES), path = BUF_INIT(TEXT_MAX);
 
+	*is_new = 0;
 	for (unsigned i = 0; i < count; i++)
 		if (put_place(&whole, &places[i], err) < 0)
 			return -2;
@@ -162,9 +164,33 @@ int plan_finding_cause(struct plan_finding *f, const struct plan_change *change,
 		sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 		return -2;
 	}
-	struct plan_cause *cause = &f->causes[f->cause_count++];
-	cause->path = path;
+	f->causes[f->cause_count++].path = path;
 	path = (struct buf)BUF_INIT(TEXT_MAX);
-	take_values(cause, change, places, count);
+	*is_new = 1;
 	return (int)(f->cause_count - 1);
+}
+
+int plan_finding_cause(struct plan_finding *f, const struct plan_change *change, const struct plan_place *places,
+		       unsigned count, struct sbx_error *err)
+{
+	int is_new, cause = find_cause(f, places, count, &is_new, err);
+
+	if (is_new)
+		take_values(&f->causes[cause], change, places, count);
+	return cause;
+}
+
+int plan_finding_value(struct plan_finding *f, const struct plan_place *places, unsigned count,
+		       const struct plan_value *value, struct sbx_error *err)
+{
+	int is_new, cause = find_cause(f, places, count, &is_new, err);
+
+	if (is_new)
+		f->causes[cause].after = *value;
+	return cause;
+}
+
+int plan_finding_provider(struct plan_finding *f, const char *name, size_t len, struct sbx_error *err)
+{
+	return set_text(&f->provider, name, len, err);
 }

@@ -11,7 +11,7 @@
 #define PLAN_SIGNALS 16	    /* reasons that are kept for an object; more are of the same kind */
 #define PLAN_SIGNAL_SIZE 48 /* a word; the longest of Terraform's has 42 letters */
 #define PLAN_CAUSES 8	    /* attribute paths: one is enough to force a replacement */
-#define PLAN_NOTES 8
+#define PLAN_NOTES (PLAN_CAUSES + 1) /* one about what is not kept */
 #define PLAN_NOTE_SIZE 176 /* what a rule says */
 
 /* An attribute that is to blame, before and after. */
@@ -53,6 +53,13 @@ void plan_finding_signal(struct plan_finding *finding, enum plan_verdict verdict
  * -2 on failure. */
 int plan_finding_cause(struct plan_finding *finding, const struct plan_change *change,
 		       const struct plan_place *places, unsigned count, struct sbx_error *err);
+
+/* The same with VALUE, of a setting that is no change's: it is the one after. */
+int plan_finding_value(struct plan_finding *finding, const struct plan_place *places, unsigned count,
+		       const struct plan_value *value, struct sbx_error *err);
+
+/* The provider that it is about. */
+int plan_finding_provider(struct plan_finding *finding, const char *name, size_t len, struct sbx_error *err);
 
 /* TEXT (cut) about the cause; the same one twice is one. */
 void plan_finding_note(struct plan_finding *finding, const char *text, int cause);

@@ -9,6 +9,7 @@
 #include "plan_entries.h"
 #include "plan_input.h"
 #include "plan_judge.h"
+#include "plan_provider.h"
 
 /* One value: a generated document or an encoded archive may be large, and nothing longer than this is looked at in one
  * piece. */
@@ -18,7 +19,7 @@ struct second_pass {
 	struct plan_scan s;
 	struct plan_judge judge;
 	struct plan_effect effect;
-	struct plan_tree value; /* of a variable */
+	struct plan_tree value; /* of a variable, or the settings of a provider */
 	size_t quiet;		/* of plan_entries_skip */
 };
 
@@ -181,6 +182,21 @@ static int read_variables(struct second_pass *pass, struct sbx_error *err)
 	return variable;
 }
 
+/* Right behind the key. */
+static int read_configuration(struct second_pass *pass, struct sbx_error *err)
+{
+	struct plan_scan *s = &pass->s;
+	int key, result = 0;
+
+	if (plan_expect(s, JSON_OBJECT_OPEN, "a configuration that is no object", err) < 0)
+		return -1;
+	while (result == 0 && (key = plan_key(s, err)) == 1)
+		result = plan_is(s, "provider_config")
+				 ? plan_provider_read(s, pass->judge.report, &pass->value, err)
+				 : plan_skip(s, err);
+	return result < 0 ? -1 : key;
+}
+
 static int each_element(struct second_pass *pass, read_fn *read, struct sbx_error *err)
 {
 	struct plan_scan *s = &pass->s;
@@ -218,6 +234,8 @@ static int read_member(struct second_pass *pass, struct sbx_error *err)
 			return each_element(pass, lists[i].read, err);
 	if (plan_is(s, "output_changes"))
 		return read_outputs(pass, err);
+	if (plan_is(s, "configuration"))
+		return read_configuration(pass, err);
 	if (plan_is(s, "variables"))
 		return read_variables(pass, err);
 	return plan_skip_known(s, &pass->judge.survey->spans, err);

@@ -17,6 +17,7 @@ static const struct {
 	{"provisioner", NULL, "A provisioner runs: commands of the configuration that the plan does not show in full."},
 	{"sensitivity_dropped", NULL, "A value that was sensitive will be shown."},
 	{"unusual_actions", NULL, "No release of Terraform or OpenTofu plans these actions together."},
+	{"provider_program", "PROVIDER", "What a provider starts runs with the credentials of the apply."},
 	{"check_failed", "CHECK", "A check of the configuration fails."},
 	{"output_delete", "OUTPUT", "The output goes; who reads it gets nothing."},
 	{"errored_plan", "PLAN", "Planning failed: the plan is not whole and can never be applied."},
@@ -64,11 +65,11 @@ const char *plan_say_verb(const struct plan_finding *f)
 	return PLAN_HAS(actions, ACTION_READ) ? "READ" : "KEEP";
 }
 
-/* "PATH" changes (BEFORE -> AFTER) */
-static int say_values(const struct plan_cause *cause, const struct plan_secrets *secrets, struct buf *out,
-		      struct sbx_error *err)
+/* BEFORE -> AFTER; a setting has only one value. */
+static int say_values(const struct plan_cause *cause, int is_change, const struct plan_secrets *secrets,
+		      struct buf *out, struct sbx_error *err)
 {
-	if (plan_value_show(&cause->before, secrets, out, err) < 0 || buf_add_str(out, " -> ", err) < 0)
+	if (is_change && (plan_value_show(&cause->before, secrets, out, err) < 0 || buf_add_str(out, " -> ", err) < 0))
 		return -1;
 	return plan_value_show(&cause->after, secrets, out, err);
 }
@@ -79,7 +80,7 @@ static int say_cause(const struct plan_finding *f, unsigned i, const struct plan
 	const struct plan_cause *cause = &f->causes[i];
 
 	if (plan_value_quote(out, buf_str(&cause->path), cause->path.len, err) < 0 ||
-	    buf_add_str(out, " (", err) < 0 || say_values(cause, secrets, out, err) < 0)
+	    buf_add_str(out, " (", err) < 0 || say_values(cause, f->actions.count > 0, secrets, out, err) < 0)
 		return -1;
 	return buf_add_str(out, ")", err);
 }

@@ -141,8 +141,12 @@ int plan_value_show(const struct plan_value *v, const struct plan_secrets *secre
 		return buf_add_str(out, "(nothing)", err);
 	if (v->how == PLAN_VALUE_UNKNOWN)
 		return buf_add_str(out, "(known after apply)", err);
+	if (v->how == PLAN_VALUE_COMPUTED)
+		return buf_add_str(out, "(computed)", err);
 	if (v->how == PLAN_VALUE_SENSITIVE || plan_secrets_in(secrets, v->bytes, v->kept))
 		return buf_add_str(out, "(sensitive)", err);
+	if (v->how == PLAN_VALUE_FROM && buf_add_str(out, "from ", err) < 0)
+		return -1;
 	if (v->is_text ? plan_value_quote(out, v->bytes, shown, err) : put_ascii(out, v->bytes, shown, "", err))
 		return -1;
 	return shown < v->kept || v->is_short ? buf_add_str(out, "...", err) : 0;

@@ -13,6 +13,8 @@ enum plan_value_how {
 	PLAN_VALUE_PLAIN,     /* what BYTES say, unless a secret is in it */
 	PLAN_VALUE_SENSITIVE, /* never shown */
 	PLAN_VALUE_UNKNOWN,   /* known after apply only */
+	PLAN_VALUE_FROM,      /* of a setting: BYTES say what it refers to */
+	PLAN_VALUE_COMPUTED,  /* of a setting: a function makes it */
 };
 
 struct plan_value {
@@ -26,7 +28,8 @@ struct plan_value {
 /* Take the value at NODE of TREE (NULL: absent). */
 void plan_value_take(struct plan_value *value, const struct plan_tree *tree, const struct plan_node *node);
 
-/* What people see: "text" in quotes, JSON, (sensitive), (known after apply), (nothing); printable ASCII alone, so that
+/* What people see: "text" in quotes, JSON, (sensitive), (known after apply), (nothing),
+ * from ["var.a"], (computed); printable ASCII alone, so that
  * no character can hide or turn another one. */
 int plan_value_show(const struct plan_value *value, const struct plan_secrets *secrets, struct buf *out,
 		    struct sbx_error *err);

@@ -179,7 +179,7 @@ static int is_taken(const char *signal)
 {
 	static const char *const own[] = {
 		"delete", "replace", "forget", "create", "update", "errored_plan", "move", "move_across_types",
-		"import", "read", "drift", "deferred", "action_invocation", "provisioner", "sensitivity_dropped",
+		"import", "read", "drift", "deferred", "action_invocation", "provisioner", "provider_program", "hidden_program", "sensitivity_dropped",
 		"unknown_after_apply", "unusual_actions", "check_failed", "output_delete", "incomplete_plan",
 		"unlisted_objects", "state_changed", "not_readable",
 	};

@@ -161,6 +161,78 @@ judge_all() {
 	assert_json '.findings[0] | .address + " " + .deposed + " " + .verdict' "t.x ab12 destructive"
 }
 
+# provider SETTINGS [MORE]: judge a plan whose provider "p" has these settings.
+provider() {
+	printf '{"format_version":"1.2","planned_values":{"root_module":{}},%s"configuration":{"provider_config":{"p":{"expressions":%s}},"root_module":{}}}' \
+		"${2-}" "$1" >"$BATS_TEST_TMPDIR/plan"
+	judge 0 "$BATS_TEST_TMPDIR/plan"
+}
+
+@test "a provider's setting that starts a program needs a person, whatever form it has" {
+	local settings
+	while read -r settings; do
+		provider "$settings"
+		assert_json '[.verdict, .findings[0].address, .findings[0].signals[0], .total] | join(" ")' "review provider.p provider_program 1"
+	done <<-'LIST'
+		{"exec":[{"command":{"constant_value":"./x"}}]}
+		{"exec":{"command":{"references":["var.x"]}}}
+		{"exec":[{"command":{}}]}
+		{"kubernetes":[{"exec":[{"command":{"constant_value":"x"}}]}]}
+		{"kubernetes":{"constant_value":{"host":"h","exec":{"command":"x"}}}}
+		{"kubernetes":{"references":["local.k"]}}
+		{"credential_process":{"constant_value":"./x"}}
+		{"auth":[{"token_helper":{"constant_value":"./x"}}]}
+		{"sign-command":{"constant_value":["./x"]}}
+		{"plugins_path":{"references":["path.module"]}}
+		{"ssh_opts":{"constant_value":["-o","ProxyCommand=./x"]}}
+		{"uri":{"constant_value":"qemu+ext://h/?command=./x"}}
+		{"config_path":{"constant_value":"kubeconfig"}}
+		{"config_paths":{"constant_value":["/run/sbx/cred/0","kubeconfig"]}}
+		{"config_path":{"constant_value":"/run/sbx/cred/../../../work/kubeconfig"}}
+		{"config_path":{"references":["var.k"]}}
+		{"shared_config_files":{"constant_value":["aws"]}}
+		{"registry_auth":[{"config_file":{"constant_value":"docker.json"}}]}
+	LIST
+}
+
+@test "an ordinary setting of a provider needs nobody" {
+	local settings
+	while read -r settings; do
+		provider "$settings"
+		assert_json '[.verdict, .total] | join(" ")' "safe 0"
+	done <<-'LIST'
+		{"region":{"constant_value":"eu-west-1"},"assume_role":[{"role_arn":{"references":["var.role"]}}]}
+		{"host":{"references":["var.host"]},"token":{"references":["data.x.y.token","data.x.y"]},"cluster_ca_certificate":{}}
+		{"features":[{"key_vault":[{"purge_soft_delete_on_destroy":{"constant_value":true}}]}]}
+		{"config_path":{"constant_value":"/run/sbx/cred/0"},"load_config_file":{"constant_value":true}}
+		{"config_path":{"constant_value":null},"exec":[],"enable_plugin":{"constant_value":false},"exec_timeout":{"constant_value":5}}
+		{"default_tags":[{"tags":{"constant_value":{"command":"x","exec":"y"}}}]}
+		{"uri":{"constant_value":"qemu:///system"},"executor_url":{"constant_value":"https://h/"}}
+	LIST
+}
+
+@test "the program of a provider is shown first, quoted, and masked where it is a secret" {
+	provider '{"exec":[{"api_version":{"constant_value":"v1"},"args":{"references":["var.a","local.b"]},"command":{"constant_value":"./x\u202e\"y"},"env":{"constant_value":{"T":"hunter2hunter2"}}}]}' \
+		'"variables":{"t":{"value":"hunter2hunter2"}},'
+	assert_json '.findings[0].because | join(" ")' "exec[0].command exec[0].api_version exec[0].args exec[0].env.T"
+	assert_contains "$output" 'It names a program to start: \"exec[0].command\" (\"./x\\u202e\\\"y\")'
+	assert_json '.findings[0].values[2].after' 'from ["var.a","local.b"]'
+	assert_json '.findings[0].values[3].after' '"hunter2hunter2"'
+	sed -i 's/"root_module":{}}}$/"root_module":{"variables":{"t":{"sensitive":true}}}}}/' "$BATS_TEST_TMPDIR/plan"
+	judge 0 "$BATS_TEST_TMPDIR/plan"
+	assert_json '.findings[0].values[3].after' '(sensitive)'
+	refute_contains "$output" hunter2
+	run_sbx 0 sh -c 'exec sbx-plan -t <"$1"' - "$CORPUS/provider_exec_module.plan.json"
+	assert_contains "$output" 'PROVIDER "module.m.provider.kubernetes.west"  [review]'
+	assert_contains "$output" '"exec[0].command" (from ["var.program"])'
+}
+
+@test "settings of a provider that are more than a finding holds are said to be more" {
+	provider "{\"exec\":[{\"command\":{\"constant_value\":\"x\"},$(printf '"a%d":{"constant_value":"b"},' {1..12} | sed 's/,$//')}]}"
+	assert_json '.findings[0].because | length' 8
+	assert_contains "$(member '.findings[0].text' <<<"$output")" "It has more such settings, which are not shown."
+}
+
 @test "control characters of an address are escaped in the reply" {
 	judge 0 "$CORPUS/hostile_keys.plan.json"
 	run grep -c "$(printf '[\001-\010\013-\037\177]')" <<<"$output"

@@ -53,6 +53,11 @@ static const struct {
 	 "everyone; signal <our_own> [review]"},
 	{"{\"address\":\"a.b\",\"verdict\":\"review\",\"signals\":[\"provisioner\"],\"actions\":[\"create\"]}",
 	 "CREATE <a.b>: a new object is made; programs of its configuration run [review]"},
+	{"{\"address\":\"provider.k\",\"verdict\":\"review\",\"signals\":[\"provider_program\"],"
+	 "\"because\":[\"exec.command\",\"exec.args\"],\"values\":[{\"path\":\"exec.command\",\"after\":\"\\\"./x\\\"\"},"
+	 "{\"path\":\"exec.args\",\"after\":\"from [\\\"var.a\\\"]\"}]}",
+	 "PROVIDER <provider.k> because <exec.command> (<./x>), <exec.args> (<from [\"var.a\"]>): a program that the "
+	 "configuration names runs, with the credentials of the apply [review]"},
 	{"{\"address\":\"a.c\",\"verdict\":\"review\",\"signals\":[\"move\"],\"actions\":[\"no-op\"],"
 	 "\"previous_address\":\"a.b\"}",
 	 "MOVE <a.c> (until now <a.b>): the object gets another address [review]"},
