@@ -5,6 +5,7 @@
 
 #include "digest.h"
 #include "hcl_lex.h"
+#include "tf_file.h"
 #include "tree.h"
 
 enum { LABEL_MAX = 64, NESTED_MAX = 64 };
@@ -50,35 +51,11 @@ static int is_secret(const char *name, size_t len)
 	return 0;
 }
 
-/* Without the ending of a file of configuration; 0 for any other, and for one that Terraform passes over. */
-static size_t base_length(const char *name)
-{
-	static const char *const endings[] = {".tf", ".tofu", ".tf.json", ".tofu.json"};
-	size_t len = strlen(name);
-
-	for (size_t i = 0; name[0] != '.' && i < ARRAY_LEN(endings); i++) {
-		size_t end = strlen(endings[i]);
-		if (len > end && strcmp(name + len - end, endings[i]) == 0)
-			return len - end;
-	}
-	return 0;
-}
-
-static int is_configuration(const char *name)
-{
-	return base_length(name) > 0;
-}
-
-static int is_json(const char *name)
-{
-	return strcmp(strrchr(name, '.'), ".json") == 0;
-}
-
 /* override.tf, NAME_override.tf, and the same in JSON. */
 static int is_override(const char *name)
 {
 	static const char word[] = "override";
-	size_t len = base_length(name), word_len = sizeof word - 1;
+	size_t len = tf_file_base(name), word_len = sizeof word - 1;
 
 	return len >= word_len && memcmp(name + len - word_len, word, word_len) == 0 &&
 	       (len == word_len || name[len - word_len - 1] == '_');
@@ -258,7 +235,7 @@ static int take_file(void *context, const char *name, const char *bytes, size_t 
 
 	(void)err;
 	found->in_override = is_override(name);
-	if (bytes == NULL || (is_json(name) ? take_json(found, bytes, len) : take_native(found, bytes, len)) < 0)
+	if (bytes == NULL || (tf_file_is_json(name) ? take_json(found, bytes, len) : take_native(found, bytes, len)) < 0)
 		found->unreadable = 1;
 	return 0;
 }
@@ -293,7 +270,7 @@ int backend_of(jv run, int tree_fd, uint64_t size, jv *backend, struct sbx_error
 	const char *cwd = json_str(workspace, "cwd"), *named = json_str(env, "TF_WORKSPACE");
 	struct found found = {.settings = BUF_INIT(settings_max)};
 	const struct tree_taker taker = {
-		.wanted = is_configuration, .take = take_file, .context = &found, .max = file_max};
+		.wanted = tf_file_is, .take = take_file, .context = &found, .max = file_max};
 	char sha256[DIGEST_HEX_SIZE];
 
 	int result = refuse_arguments(run, err);

@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "limit.h"
-
-enum setting { SETTING_PLAIN, SETTING_PROGRAM, SETTING_FILE, SETTING_SETTINGS };
+#include "setting.h"
 
 /* The settings of one provider. */
 struct look {
@@ -17,75 +16,9 @@ struct look {
 	unsigned left_out;
 };
 
-static int is_word(const char *text, size_t len, const char *const *words)
-{
-	for (; *words != NULL; words++)
-		if (strlen(*words) == len && memcmp(*words, text, len) == 0)
-			return 1;
-	return 0;
-}
-
-/* One of the words that a name is made of. */
-static int has_word(const char *name, size_t len, const char *const *words)
-{
-	for (size_t from = 0, i = 0; i <= len; i++) {
-		if (i < len && name[i] != '_' && name[i] != '-')
-			continue;
-		if (is_word(name + from, i - from, words))
-			return 1;
-		from = i + 1;
-	}
-	return 0;
-}
-
-static enum setting setting_of(const char *name, size_t len)
-{
-	static const char *const program_words[] = {
-		"exec",	      "execute", "executable", "executables", "command",     "commands", "cmd",
-		"program",    "programs", "plugin",	"plugins",     "interpreter", "shell",	  "script",
-		"scripts",    "helper",	  "helpers",	"binary",      "binaries",    NULL};
-	/* ssh reads ProxyCommand and its like out of its options. */
-	static const char *const programs[] = {"credential_process", "credentials_process", "ssh_opts", "ssh_options",
-					       NULL};
-	static const char *const files[] = {
-		"config_path",		 "config_paths",	    "config_file",	  "config_file_path",
-		"config_file_content",	 "config_raw",		    "shared_config_file", "shared_config_files",
-		"shared_credentials_file", "shared_credentials_files", "registry_config_path", "config_content", NULL};
-	static const char *const file_words[] = {"kubeconfig", NULL};
-	static const char *const settings[] = {"kubernetes", NULL};
-
-	if (is_word(name, len, programs) || has_word(name, len, program_words))
-		return SETTING_PROGRAM;
-	if (is_word(name, len, files) || has_word(name, len, file_words))
-		return SETTING_FILE;
-	return is_word(name, len, settings) ? SETTING_SETTINGS : SETTING_PLAIN;
-}
-
-/* Their members are data with names of the author's. */
-static int is_data(const char *name, size_t len)
-{
-	static const char *const data[] = {"tags",    "labels",	 "default_labels", "annotations",
-					   "headers", "env_vars", NULL};
-
-	return is_word(name, len, data);
-}
-
 static const struct plan_node *member(const struct plan_tree *tree, const struct plan_node *object, const char *name)
 {
 	return object->kind == PLAN_OBJECT ? plan_tree_member(tree, object, name, strlen(name)) : NULL;
-}
-
-/* The kubeconfig that the toolkit itself hands over (steps.h). */
-static int is_ours(const char *text, size_t len)
-{
-	static const char place[] = "/run/sbx/cred/";
-	size_t at = sizeof place - 1;
-
-	if (len <= at || memcmp(text, place, at) != 0)
-		return 0;
-	while (at < len && text[at] >= '0' && text[at] <= '9')
-		at++;
-	return at == len;
 }
 
 /* A constant that can start nothing. */
@@ -94,7 +27,7 @@ static int is_harmless(const struct plan_tree *tree, const struct plan_node *nod
 	const struct plan_node *child;
 
 	if (node->kind == PLAN_STRING)
-		return node->len == 0 || (setting == SETTING_FILE && is_ours(plan_tree_text(tree, node), node->len));
+		return node->len == 0 || (setting == SETTING_FILE && setting_is_ours(plan_tree_text(tree, node), node->len));
 	if (node->kind != PLAN_ARRAY && node->kind != PLAN_OBJECT)
 		return 1;
 	for (child = plan_tree_first(tree, node); child != NULL; child = plan_tree_behind(tree, node, child))
@@ -206,7 +139,7 @@ static int look_at_member(struct look *look, const struct plan_node *node, struc
 	const char *name = plan_tree_name(look->tree, node);
 	enum setting setting = setting_of(name, node->key_len);
 
-	if (is_data(name, node->key_len))
+	if (setting_is_data(name, node->key_len))
 		return 0;
 	if (setting == SETTING_PROGRAM)
 		return take(look, node, setting, 1, err);

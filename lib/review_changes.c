@@ -116,7 +116,8 @@ static void put_number_of(struct writer *w, const char *words, int64_t number)
 void review_put_uninspected(struct writer *w, jv report)
 {
 	static const char *const hidden[] = {"unknown_after_apply", "not_readable", NULL};
-	static const char *const partial[] = {"errored_plan", "incomplete_plan", "unlisted_objects", "deferred", NULL};
+	static const char *const partial[] = {"errored_plan", "incomplete_plan", "unlisted_objects", "deferred",
+						"hidden_program", NULL};
 	auto_jv findings = json_array(report, "findings");
 	int64_t total = total_of(report, "findings_total");
 	int listed = json_length(findings), unseen = 0, missing = 0;

@@ -30,6 +30,7 @@ void sandbox_outcome_init(struct sandbox_outcome *outcome)
 					    .shown = jv_array(),
 					    .shown_room = LIMIT_RESULT_SHOWN,
 					    .analysis = jv_invalid(),
+					    .unshown = jv_invalid(),
 					    .sealed_state = jv_invalid(),
 					    .plan_fd = -1};
 }
@@ -40,6 +41,7 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome)
 	jv_free(take_jv(&outcome->artifacts));
 	jv_free(take_jv(&outcome->shown));
 	jv_free(take_jv(&outcome->analysis));
+	jv_free(take_jv(&outcome->unshown));
 	jv_free(take_jv(&outcome->sealed_state));
 	base_close_fd(&outcome->plan_fd);
 	buf_clear(&outcome->out.bytes);

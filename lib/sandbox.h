@@ -80,6 +80,7 @@ struct sandbox_outcome {
 	jv shown;	   /* array: sandbox_shown.h */
 	size_t shown_room; /* what more of them may take in the call */
 	jv analysis;	   /* sbx-plan's object; invalid when there is none */
+	jv unshown;	   /* unshown.h: what no plan shows of the configuration that was planned; invalid: nothing */
 	jv sealed_state;   /* {lineage, serial, sha256} of the state that a step printed; invalid for none */
 	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
 	struct sandbox_text out, err;

@@ -251,6 +251,10 @@ void sandbox_give_back(struct sandbox_stage *s)
 void sandbox_close(struct sandbox_stage *s)
 {
 	jv_free(take_jv(&s->findings));
+	if (jv_is_valid(s->outcome.analysis)) {
+		jv_free(take_jv(&s->outcome.unshown));
+		s->outcome.unshown = jv_copy(s->prepared->unshown);
+	}
 	s->findings = sandbox_findings(&s->outcome);
 	drop_used_plan(s);
 	keep_plan(s);

@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "lock_file.h"
 #include "plan.h"
+#include "sandbox_report.h"
 
 int sandbox_makes_plan(jv run)
 {
@@ -74,7 +75,7 @@ static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandb
 static int64_t count_findings(const struct sandbox_plan *plan, const struct sandbox_outcome *outcome,
 			      struct sbx_error *err)
 {
-	int64_t total, listed = json_length(plan->findings) - (outcome->state_changed != 0);
+	int64_t total, listed = json_length(plan->findings) - sandbox_own_findings(outcome);
 
 	if (json_int(outcome->analysis, "total", &total) < 0 || total < listed)
 		return sbx_fail(err, SBX_COMMAND_FAILED, "plan_unreadable",
@@ -89,7 +90,7 @@ static int64_t count_findings(const struct sandbox_plan *plan, const struct sand
 		sbx_hint(err, "split the change, so that it has at most %d at once", LIMIT_FINDINGS);
 		return -1;
 	}
-	return total + (outcome->state_changed != 0);
+	return total + sandbox_own_findings(outcome);
 }
 
 /* What a person is shown of the plan. */

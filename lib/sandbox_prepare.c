@@ -19,6 +19,7 @@
 #include "sandbox_keep.h"
 #include "sandbox_places.h"
 #include "signal_format.h"
+#include "unshown.h"
 #include "wire.h"
 
 #define RC_FILE "terraformrc"
@@ -31,6 +32,7 @@ void prepared_init(struct prepared *p)
 			       .mounts = jv_invalid(),
 			       .providers = jv_invalid(),
 			       .backend = jv_invalid(),
+			       .unshown = jv_invalid(),
 			       .state_facts = jv_invalid(),
 			       .ws = WS_STATE_NONE,
 			       .job = {.seal = jv_invalid(),
@@ -54,6 +56,7 @@ void prepared_clear(struct prepared *p)
 	jv_free(take_jv(&p->mounts));
 	jv_free(take_jv(&p->providers));
 	jv_free(take_jv(&p->backend));
+	jv_free(take_jv(&p->unshown));
 	jv_free(take_jv(&p->state_facts));
 	ws_state_close(&p->ws);
 	scrub_free(take_ptr(&p->scrub));
@@ -211,6 +214,16 @@ static int find_providers(struct prepared *p, struct sbx_error *err)
 	return providers_find(mirror, lock, len, &p->providers, err);
 }
 
+static int find_unshown(struct prepared *p, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(p->run, "workspace");
+	const char *cwd = json_str(workspace, "cwd");
+
+	if (p->job.tree.fd < 0)
+		return 0;
+	return unshown_find(p->job.tree.fd, p->job.tree.size, cwd != NULL ? cwd : ".", &p->unshown, err);
+}
+
 /* A plan holds for the programs and the providers that made it, and for its backend. For any other run it is enough
  * that nobody else can write its programs. */
 static int take_parts(struct prepared *p, const struct config *config, const struct state *state, struct sbx_error *err)
@@ -221,7 +234,7 @@ static int take_parts(struct prepared *p, const struct config *config, const str
 		return -1;
 	if (!sandbox_makes_plan(p->run))
 		return programs_check(p->run, err);
-	if (backend_of(p->run, p->job.tree.fd, p->job.tree.size, &p->backend, err) < 0 ||
+	if (backend_of(p->run, p->job.tree.fd, p->job.tree.size, &p->backend, err) < 0 || find_unshown(p, err) < 0 ||
 	    hostcheck_target(config, json_str(p->run, "target"), p->target_sha256, err) < 0 ||
 	    programs_digest(state, p->run, &p->programs, &p->mounts, err) < 0)
 		return -1;

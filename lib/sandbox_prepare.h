@@ -14,6 +14,7 @@ struct prepared {
 	 * providers.h, backend.h). */
 	jv programs, mounts, providers;
 	jv backend;		/* where one is made */
+	jv unshown;		/* too: what its configuration starts that no plan shows (unshown.h) */
 	char target_sha256[65]; /* too; "" without a target */
 	jv state_facts; /* {workspace, path, lineage, serial, sha256} of the state as it was given; jv_invalid() without
 			   one */

@@ -6,20 +6,37 @@
 #include "plan_verdict.h"
 #include "result.h"
 
+int sandbox_own_findings(const struct sandbox_outcome *outcome)
+{
+	return (outcome->state_changed != 0) + (json_length(outcome->unshown) > 0);
+}
+
+static jv own_finding(const char *address, const char *signal, const char *text)
+{
+	jv finding = json_set_str(jv_object(), "address", address);
+
+	finding = json_set_str(finding, "verdict", plan_verdict_name(PLAN_REVIEW));
+	finding = json_set(finding, "signals", json_append(jv_array(), jv_string(signal)));
+	return json_set_str(finding, "text", text);
+}
+
 jv sandbox_findings(const struct sandbox_outcome *outcome)
 {
 	jv findings = json_array(outcome->analysis, "findings");
 
 	if (!jv_is_valid(findings))
 		findings = jv_array();
-	if (!outcome->state_changed)
+	if (outcome->state_changed)
+		findings = result_insert_finding(
+			findings, own_finding("terraform.tfstate", "state_changed",
+					      "a step changed the state that it was given for reading; the change was "
+					      "thrown away"));
+	if (json_length(outcome->unshown) == 0)
 		return findings;
-	jv finding = json_set_str(jv_object(), "address", "terraform.tfstate");
-	finding = json_set_str(finding, "verdict", plan_verdict_name(PLAN_REVIEW));
-	finding = json_set(finding, "signals", json_append(jv_array(), jv_string("state_changed")));
-	finding = json_set_str(finding, "text",
-			       "a step changed the state that it was given for reading; the change was thrown away");
-	return result_insert_finding(findings, finding);
+	jv finding = own_finding("*", "hidden_program",
+				 "the configuration may start a program, with the credentials of the apply, of which "
+				 "the plan says nothing; the places are files of the workspace");
+	return result_insert_finding(findings, json_set(finding, "because", jv_copy(outcome->unshown)));
 }
 
 const char *sandbox_verdict(const struct sandbox_outcome *outcome)
@@ -32,7 +49,7 @@ const char *sandbox_verdict(const struct sandbox_outcome *outcome)
 	/* A word that we do not know is not a safe one. */
 	if (plan_verdict_parse(name, &verdict) < 0)
 		return plan_verdict_name(PLAN_DESTRUCTIVE);
-	if (outcome->state_changed && verdict < PLAN_REVIEW)
+	if (sandbox_own_findings(outcome) > 0 && verdict < PLAN_REVIEW)
 		verdict = PLAN_REVIEW;
 	return plan_verdict_name(verdict);
 }
@@ -122,7 +139,7 @@ int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, c
 		made = result_set_isolation(made, outcome->isolation);
 	int64_t total = 0; /* sbx-plan lists the strongest, and says how many there are */
 	json_int(outcome->analysis, "total", &total);
-	made = result_set_findings(made, findings, total + (outcome->state_changed != 0));
+	made = result_set_findings(made, findings, total + sandbox_own_findings(outcome));
 	made = json_set_str(result_set_plan(made, outcome->analysis), "verdict", verdict);
 	*result = add_reason(made, run, outcome);
 	return add_output(result, run, outcome, err);

@@ -11,9 +11,10 @@
 int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, const char *verdict, jv *result,
 		   struct sbx_error *err);
 
-/* The findings of sbx-plan, and one more when a step wrote to a state that it had for reading. The caller's; an array.
- */
+/* The findings of sbx-plan, one more when a step wrote to a state that it had for reading, and one when the
+ * configuration starts what no plan shows. The caller's; an array. And how many are not sbx-plan's. */
 jv sandbox_findings(const struct sandbox_outcome *outcome);
+int sandbox_own_findings(const struct sandbox_outcome *outcome);
 
 /* The verdict over them: sbx-plan's, raised by what was added; NULL without an analysis. */
 const char *sandbox_verdict(const struct sandbox_outcome *outcome);

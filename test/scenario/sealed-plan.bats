@@ -337,6 +337,26 @@ resealed() {
 	assert_contains "$(printf '%s' "$output" | member .result.stdout)" 'registry.test/acme/thing v1.2.3'
 }
 
+@test "what the configuration starts and no plan shows needs a person, who is told where it stands" {
+	local from='removed { # gone
+	  from = terraform_data.old
+	  lifecycle {
+	    destroy = true
+	  }
+	'
+	printf '%s}\n' "$from" >"$TREE/removed.tf"
+	run_sbx 0 chain make_plan
+	assert_json '.result | [.verdict, .findings_total] | join(" ")' "safe 0"
+	printf '%s  provisioner "local-exec" {\n    command = "./script.sh"\n  }\n}\n' "$from" >"$TREE/removed.tf"
+	run_sbx 0 chain make_plan
+	assert_json '.result | [.verdict, .plan.verdict, .findings_total, .findings[0].signals[0]] | join(" ")' "review review 1 hidden_program"
+	plan=$(printf '%s' "$output" | member .result.plan.id)
+	sbx-policy run_plan "plan=$plan" serial=8 2>/dev/null | sbx-approve >"$T/waiting" 2>/dev/null || true
+	sbx-approve show "$(member .approval.id <"$T/waiting")" >"$T/text"
+	assert_contains "$(cat "$T/text")" 'PROGRAM the whole plan because "envs/staging/removed.tf: a provisioner in a removed block": the configuration may start a program of which the plan says nothing [review]'
+	assert_contains "$(cat "$T/text")" 'findings that say that the plan is not all that will be done: 1'
+}
+
 # --- what is kept, and for how long ---
 
 @test "a kept plan is 0600 in 0700, and gone when it was run" {
