@@ -90,6 +90,7 @@ static const struct meaning signals[] = {
 	{"restart", "it restarts"},
 	{"credential_issued", "a credential is made"},
 	{"key_deletion", "a key is deleted"},
+	{"foreign_change", "an object that others manage is changed"},
 };
 
 static const char *find_meaning(const struct meaning *list, size_t count, const char *word)
