@@ -1,5 +1,6 @@
 /* What an agent may have written of Terraform's language: the tokens never leave the text and come to an end; what the
- * lock file's reader accepts is safe as a path; a configuration has a backend, whatever stands in it. */
+ * lock file's reader accepts is safe as a path; a configuration has a backend, and is looked through for programs,
+ * whatever stands in it. */
 #include <stdint.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@
 #include "io.h"
 #include "lock_file.h"
 #include "tree_wire.h"
+#include "unshown.h"
 #include "wire.h"
 
 static void must(int good)
@@ -72,11 +74,12 @@ static int pack(const char *name, const uint8_t *data, size_t size, uint64_t *pa
 static void check_backend(const char *name, const uint8_t *data, size_t size)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
-	auto_jv run = jv_object(), backend = jv_invalid();
+	auto_jv run = jv_object(), backend = jv_invalid(), places = jv_invalid();
 	uint64_t packed;
 	auto_fd tree = pack(name, data, size, &packed);
 
 	must(tree >= 0 && backend_of(run, tree, packed, &backend, &err) == 0);
+	must(unshown_find(tree, packed, ".", &places, &err) == 0 && json_length(places) <= UNSHOWN_PLACES + 1);
 	const char *type = json_str(backend, "type"), *config = json_str(backend, "config_sha256");
 	must(type != NULL && type[0] != '\0' && (config == NULL || strlen(config) == 64));
 	must(json_str(backend, "workspace") != NULL);
