@@ -122,7 +122,8 @@ age() {
 	sbx-audit <"$T/pipe" >"$T/out" 2>/dev/null 3>&- &
 	local pid=$!
 	exec 4>"$T/pipe"
-	ignores_signals() { [ "$(awk '/^SigIgn/ {print substr($2, 13)}' "/proc/$pid/status")" = 5003 ]; }
+	# HUP, INT and TERM: bits 0, 1 and 14.
+	ignores_signals() { [ $((0x$(awk '/^SigIgn/ {print substr($2, 9)}' "/proc/$pid/status") & 0x4003)) -eq $((0x4003)) ]; }
 	wait_until 5 ignores_signals
 	kill -INT "$pid"
 	kill -TERM "$pid"
