@@ -23,6 +23,8 @@ struct policy {
 	struct policy_file *files; /* in byte order of their names; all owned */
 	size_t file_count;
 	char *dir;			    /* NULL: the files of signals/ alone */
+	int has_signals;		    /* 1: there is a directory signals/, be it empty */
+	size_t signal_count;		    /* files in it */
 	/* Over names and bytes: of all files, of those of signals/, of the others. */
 	char sha256[65], signals_sha256[65], tools_sha256[65];
 	jv root;	 /* policy.yaml, checked */
@@ -45,7 +47,8 @@ int policy_load(const char *dir, struct policy *policy, struct sbx_error *err);
 void policy_clear(struct policy *policy);
 #define auto_policy __attribute__((cleanup(policy_clear))) struct policy
 
-/* Read and check tool NAME: 1 and *TOOL (the caller's), 0 when there is no such file (any text is a fine NAME), -1. */
+/* Read and check tool NAME: 1 and *TOOL (the caller's), 0 when there is no such file (any text is a fine NAME), -1: as
+ * policy_load, and "signals_missing" (78) when it judges plans and there is no directory of rules. */
 int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_error *err);
 /* Read and check all of them. POLICY_WITH_RULES also compiles every when: rule, which costs some 20 ms each: for a policy that was not tested yet. */
 enum policy_depth { POLICY_FILES, POLICY_WITH_RULES };

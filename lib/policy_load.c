@@ -208,10 +208,14 @@ static int digest_policy(struct policy *policy, struct sbx_error *err)
 {
 	size_t total = 0;
 
+	policy->signal_count = 0;
+
 	if (policy->file_count > 0)
 		qsort(policy->files, policy->file_count, sizeof *policy->files, by_name);
-	for (size_t i = 0; i < policy->file_count; i++)
+	for (size_t i = 0; i < policy->file_count; i++) {
 		total += policy->files[i].len;
+		policy->signal_count += (size_t)is_signal_file(&policy->files[i]);
+	}
 	if (total > bytes_max)
 		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy's files hold more than %zu bytes",
 				bytes_max);
@@ -247,6 +251,7 @@ int policy_read(const char *dir, enum policy_part part, struct policy *policy, s
 		return -1;
 	if (part == POLICY_WHOLE && read_directory(policy, fd, "signals", trusted_digest, err) < 0)
 		return -1;
+	policy->has_signals = faccessat(fd, "signals", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 	return digest_policy(policy, err);
 }
 
@@ -280,6 +285,17 @@ int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
 	return 0;
 }
 
+/* Without rules a plan that opens, widens or unprotects something counts as safe: whoever wants that says so with an
+ * empty directory, so that one which was forgotten is not taken for it. */
+static int check_signals(const struct policy *policy, const char *name, jv tool, struct sbx_error *err)
+{
+	if (policy->has_signals || !steps_analyse(tool))
+		return 0;
+	sbx_fail(err, SBX_CONFIG, "signals_missing", "there is no directory %s/signals, by which %s judges its plans",
+		 policy->dir, name);
+	return sbx_hint(err, "copy PREFIX/share/sbx/policy/signals there; to judge by structure alone make an empty one");
+}
+
 int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_error *err)
 {
 	char path[128];
@@ -297,7 +313,7 @@ int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_er
 	if (yaml_jv_parse(file->text, file->len, file->name, &value, err) < 0)
 		return -1;
 	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
-	if (tool_check(&s, policy->root, name, value) < 0)
+	if (tool_check(&s, policy->root, name, value) < 0 || check_signals(policy, name, value, err) < 0)
 		return -1;
 	policy->tools = json_set(take_jv(&policy->tools), name, jv_copy(value));
 	*tool = take_jv(&value);

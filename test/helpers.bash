@@ -123,6 +123,7 @@ fresh_state() {
 make_state() {
 	mkdir -p "$2.new/work/envs/staging" "$2.new/work/envs/prod" "$2.new/work/modules/net"
 	cp -r "$ROOT/test/fixtures/$1" "$2.new/policy"
+	mkdir -p "$2.new/policy/signals"
 	find "$2.new/policy" -name '*.yaml' -exec sed -i \
 		-e "s|@TERRAFORM@|$(command -v terraform || command -v tofu || echo /nonexistent/terraform)|g" \
 		-e "s|@TEST@|$SBX_BUILD/test|g" {} +

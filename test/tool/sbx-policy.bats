@@ -380,6 +380,27 @@ kept() {
 	[ "$(kept | wc -l)" -eq 3 ]
 }
 
+@test "signals: a tool that makes plans is not served without the directory, be it empty" {
+	run_sbx 0 sbx-policy true
+	run_sbx 0 sbx-policy list --json
+	rmdir "$T/policy/signals"
+	run_sbx 78 sbx-policy terraform_plan dir=envs/staging
+	assert_call signals_missing
+	assert_json .error.message "there is no directory $T/policy/signals, by which terraform_plan judges its plans"
+	assert_json .error.hint "copy PREFIX/share/sbx/policy/signals there; to judge by structure alone make an empty one"
+	run_sbx 78 sbx-policy list
+	run_sbx 78 sbx-policy list --json
+	run_sbx 78 sbx-policy test
+	assert_contains "$stderr" signals_missing
+	# Nothing to judge, nothing that is needed.
+	rm "$T/policy/tools/terraform_plan.yaml"
+	run_sbx 0 sbx-policy true
+	run_sbx 0 sbx-policy list --json
+	cp "$ROOT/test/fixtures/basic/tools/terraform_plan.yaml" "$T/policy/tools/"
+	mkdir -p "$T/policy/signals"
+	run_sbx 0 sbx-policy terraform_plan dir=envs/staging
+}
+
 @test "signals: test shows every example" {
 	add_signals
 	run_sbx 0 sbx-policy test
@@ -429,7 +450,7 @@ kept() {
 }
 
 @test "signals: the example in the manual holds, and what it says of it" {
-	mkdir "$T/policy/signals"
+	mkdir -p "$T/policy/signals"
 	sed -n '/^holds_data: /,/^\.Ed/p' "$ROOT/man/sbx-policy.5" | sed '$d' >"$T/policy/signals/example.yaml"
 	chmod -R go-w "$T/policy"
 	run_sbx 0 sbx-policy test

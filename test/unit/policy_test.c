@@ -698,12 +698,14 @@ static void test_client(void)
 
 int main(void)
 {
-	char tools[64];
+	char tools[64], signals[64];
 
 	if (mkdtemp(dir) == NULL)
 		return 1;
 	snprintf(tools, sizeof tools, "%s/tools", dir);
 	CHECK(mkdir(tools, 0700) == 0);
+	snprintf(signals, sizeof signals, "%s/signals", dir);
+	CHECK(mkdir(signals, 0700) == 0);
 	test_root_files();
 	test_tool_files();
 	test_rule_words();
