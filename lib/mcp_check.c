@@ -97,7 +97,7 @@ static void say_tools(struct words *w, jv tools)
 		words_line(w, json_str(tool, "name"), line_max);
 		words_say(w, ": ");
 		words_line(w, title ? title : json_str(tool, "description"), line_max);
-		words_say(w, " (%s)\n", meaning(tier));
+		words_say(w, " (%s)\n", json_bool(tool, "usable") == 0 ? "cannot run here" : meaning(tier));
 	}
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "approvers.h"
 #include "clock.h"
@@ -12,6 +13,7 @@
 #include "policy_impl.h"
 #include "process.h"
 #include "spawn.h"
+#include "sshsig.h"
 
 static const size_t trust_file_max = (size_t)1 << 20;
 static const int64_t sandbox_wait_ms = 20 * 1000;
@@ -21,6 +23,7 @@ struct survey {
 	const struct config *config;
 	jv failed, list; /* borrowed */
 	jv entries;	 /* owned */
+	jv unable;	 /* owned: the served tools that cannot run, as keys */
 	int missing;
 };
 
@@ -40,40 +43,78 @@ static void SBX_PRINTF(4, 5) say(struct survey *s, const char *topic, enum found
 	s->missing += found == FOUND_MISSING;
 }
 
-/* --- who approves --- */
-
-/* The names in the trust file, as they stand before each key; who they are to the filter is decided there. */
-static jv names_in(const char *text)
+static const char *plural(int64_t count)
 {
-	auto_jv seen = jv_object();
-
-	while (*text != '\0') {
-		size_t line = strcspn(text, "\n"), word = strcspn(text, " \t\n");
-		if (*text != '#' && word > 0) {
-			auto_free char *names = strndup(text, word);
-			char *rest = names;
-			for (char *name; names != NULL && (name = strsep(&rest, ",")) != NULL;)
-				if (*name != '\0')
-					seen = json_set(take_jv(&seen), name, jv_true());
-		}
-		text += line + (text[line] == '\n');
-	}
-	return jv_keys(take_jv(&seen));
+	return count == 1 ? "" : "s";
 }
 
-/* As people: those of approvers.yaml whose keys are there, else the names themselves. */
-static jv people_of(const struct approvers *approvers, jv names)
-{
-	auto_jv people = jv_object();
+/* --- who approves --- */
 
-	for (int i = 0, n = json_length(names); i < n; i++) {
-		auto_jv name = json_at(names, i);
-		struct sbx_error nobody = SBX_ERROR_INIT;
-		char person[SIGNER_SIZE];
-		if (json_text(name) != NULL && approvers_person(approvers, json_text(name), person, &nobody) == 0)
-			people = json_set(take_jv(&people), person, jv_true());
+/* The people whose keys count now, and what the reading of the trust file needs for that. */
+struct signing {
+	struct approvers approvers; /* owned */
+	char *revoked;		    /* owned; NULL: there is no such file */
+	size_t revoked_len;
+	jv people; /* owned: an object with their names as keys */
+};
+
+static void signing_clear(struct signing *signing)
+{
+	approvers_clear(&signing->approvers);
+	free(signing->revoked);
+	jv_free(signing->people);
+}
+
+/* A signer that approvers.yaml gives to nobody, or whose key is revoked, is refused like one that is not there. */
+static int add_signer(void *context, const char *name, const unsigned char *key, size_t key_len, struct sbx_error *err)
+{
+	struct signing *signing = context;
+	struct sbx_error refused = SBX_ERROR_INIT;
+	char person[SIGNER_SIZE];
+
+	if (signing->revoked != NULL &&
+	    signers_check_revoked(signing->revoked, signing->revoked_len, key, key_len, &refused) < 0) {
+		if (refused.class == SBX_DENIED)
+			return 0;
+		*err = refused;
+		return -1;
 	}
-	return jv_keys(take_jv(&people));
+	if (approvers_person(&signing->approvers, name, person, &refused) == 0)
+		signing->people = json_set(take_jv(&signing->people), person, jv_true());
+	return 0;
+}
+
+static int read_revoked(const struct config *config, struct signing *signing, struct sbx_error *err)
+{
+	struct sbx_error unread = SBX_ERROR_INIT;
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s" SIGNERS_REVOKED_SUFFIX, config->allowed_signers) < 0)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	if (io_read_file(AT_FDCWD, path, trust_file_max, IO_TRUSTED, &signing->revoked, &signing->revoked_len,
+			 &unread) == 0 ||
+	    strcmp(unread.code, "missing_file") == 0)
+		return 0;
+	*err = unread;
+	return -1;
+}
+
+/* Fill SIGNING->people as the desk would take their signatures; -1 when it would take nobody's. */
+static int read_people(const struct config *config, struct signing *signing, struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (io_read_file(AT_FDCWD, config->allowed_signers, trust_file_max, IO_TRUSTED, &text, &len, err) < 0 ||
+	    approvers_load(config, &signing->approvers, err) < 0 || read_revoked(config, signing, err) < 0 ||
+	    signers_each(text, len, SSHSIG_NAMESPACE, clock_seconds(), add_signer, signing, err) < 0)
+		return -1;
+	if (json_length(signing->people) > 0)
+		return 0;
+	return sbx_fail(err, SBX_CONFIG, "signers_invalid",
+			text[strspn(text, " \t\n")] == '\0' ? "allowed_signers is empty (%s)"
+							    : "no key in %s counts now",
+			config->allowed_signers);
 }
 
 static void join(jv texts, char *out, size_t size)
@@ -107,6 +148,20 @@ static enum tier highest_tier(const struct survey *s)
 	return highest;
 }
 
+static void survey_tier(struct survey *s, enum tier tier, int64_t people, const char *list)
+{
+	int64_t needed = root_threshold(s->policy->root, tier);
+	const char *needs = needed == 1 ? "person" : "people";
+
+	if (people >= needed)
+		say(s, "approval", FOUND_OK, "%s calls need %lld %s; %lld can sign (%s)", tier_name(tier),
+		    (long long)needed, needs, (long long)people, list);
+	else
+		say(s, "approval", tier == TIER_HIGH ? FOUND_MISSING : FOUND_NOTE,
+		    "%s calls need %lld %s; %lld can sign (%s): they cannot be approved", tier_name(tier),
+		    (long long)needed, needs, (long long)people, list);
+}
+
 static void survey_approval(struct survey *s)
 {
 	static const char *const worth[] = {
@@ -114,40 +169,30 @@ static void survey_approval(struct survey *s)
 		[SAME_ACCOUNT_REFUSE] = "nobody approves calls of their own account",
 		[SAME_ACCOUNT_FILE] = "key files count even in the agent's own account (L0)",
 	};
-	struct sbx_error unread = SBX_ERROR_INIT;
-	auto_approvers approvers = APPROVERS_INIT;
-	auto_free char *text = NULL;
+	struct signing signing = {.approvers = APPROVERS_INIT, .people = jv_object()};
+	struct sbx_error nobody = SBX_ERROR_INIT;
 	enum tier highest = highest_tier(s);
 	char list[400];
-	size_t len;
 
-	if (io_read_file(AT_FDCWD, s->config->allowed_signers, trust_file_max, IO_TRUSTED, &text, &len, &unread) < 0 ||
-	    approvers_load(s->config, &approvers, &unread) < 0) {
+	if (read_people(s->config, &signing, &nobody) < 0) {
 		say(s, "approval", highest >= TIER_HIGH ? FOUND_MISSING : FOUND_NOTE, "nobody can approve: %s",
-		    unread.message);
-		return;
+		    nobody.message);
+	} else {
+		auto_jv people = jv_keys(jv_copy(signing.people));
+		join(people, list, sizeof list);
+		for (enum tier tier = TIER_HIGH; tier <= highest; tier++)
+			survey_tier(s, tier, json_length(people), list);
+		if (highest < TIER_HIGH)
+			say(s, "approval", FOUND_OK, "no tool needs one by itself; who could give one: %s", list);
+		say(s, "approval", s->config->same_account == SAME_ACCOUNT_FILE ? FOUND_NOTE : FOUND_OK, "%s",
+		    worth[s->config->same_account]);
 	}
-	auto_jv names = names_in(text), people = people_of(&approvers, names);
-	join(people, list, sizeof list);
-	for (enum tier tier = TIER_HIGH; tier <= highest; tier++) {
-		int64_t needed = root_threshold(s->policy->root, tier);
-		say(s, "approval",
-		    json_length(people) >= needed ? FOUND_OK
-		    : tier == TIER_HIGH		  ? FOUND_MISSING
-						  : FOUND_NOTE,
-		    "calls that are %s need %lld of %d people%s%s", tier_name(tier), (long long)needed,
-		    json_length(people), *list == '\0' ? "" : ": ", list);
-	}
-	if (highest < TIER_HIGH)
-		say(s, "approval", FOUND_OK, "no tool needs one by itself; people who could give one: %d%s%s",
-		    json_length(people), *list == '\0' ? "" : ": ", list);
-	say(s, "approval", s->config->same_account == SAME_ACCOUNT_FILE ? FOUND_NOTE : FOUND_OK, "%s",
-	    worth[s->config->same_account]);
+	signing_clear(&signing);
 }
 
 /* --- what tools need --- */
 
-/* Every program that a served tool starts, each once. */
+/* Every program that a served tool starts, each told once. */
 static void survey_programs(struct survey *s)
 {
 	auto_jv programs = json_object(s->policy->root, "programs"), seen = jv_object();
@@ -162,15 +207,34 @@ static void survey_programs(struct survey *s)
 			auto_jv step = json_at(steps, k), argv = step_argv(step), first = json_at(argv, 0);
 			auto_jv program = json_object(programs, json_text(first) ? json_text(first) : "");
 			const char *path = json_str(program, "path");
-			if (path == NULL || json_has(seen, path))
+			if (path == NULL)
 				continue;
+			int there = access(path, X_OK) == 0, told = json_has(seen, path);
 			seen = json_set(take_jv(&seen), path, jv_true());
-			if (access(path, X_OK) != 0)
+			if (there)
+				continue;
+			s->unable = json_set(take_jv(&s->unable), json_text(name), jv_true());
+			if (!told)
 				say(s, "program", FOUND_MISSING, "%s needs %s, which is not at %s", json_text(name),
 				    json_text(first), path);
 		}
 	}
-	say(s, "program", FOUND_OK, "%d programs are named by the tools", json_length(seen));
+	int count = json_length(seen);
+	say(s, "program", FOUND_OK, "the tools name %d program%s", count, plural(count));
+}
+
+static int needs_credentials(jv tool)
+{
+	auto_jv credentials = json_array(tool, "credentials");
+
+	return json_length(credentials) > 0;
+}
+
+static int needs_workspace(jv tool)
+{
+	auto_jv workspace = json_object(tool, "workspace");
+
+	return json_length(workspace) > 0;
 }
 
 /* Whether no call of TOOL can do without a target. */
@@ -182,20 +246,34 @@ static int needs_target(jv tool)
 	return name != NULL && param_is_required(declaration);
 }
 
-/* How many served tools have something under KEY; with NULL, how many need a target. */
-static int tools_with(const struct survey *s, const char *key)
+/* The names of the served tools that NEED something, the caller's. */
+static jv tools_that(const struct survey *s, int (*need)(jv tool))
 {
-	int count = 0;
+	jv names = jv_array();
 
 	for (int i = jv_object_iter(s->policy->tools); jv_object_iter_valid(s->policy->tools, i);
 	     i = jv_object_iter_next(s->policy->tools, i)) {
 		auto_jv name = jv_object_iter_key(s->policy->tools, i),
 			tool = jv_object_iter_value(s->policy->tools, i);
-		auto_jv member = key != NULL ? json_get(tool, key) : jv_invalid();
-		if (!json_has(s->failed, json_text(name)))
-			count += key != NULL ? json_length(member) > 0 : needs_target(tool);
+		if (!json_has(s->failed, json_text(name)) && need(tool))
+			names = json_append(names, jv_copy(name));
 	}
-	return count;
+	return names;
+}
+
+/* TOOLS cannot run: they NEED (in the third person) what is not there. */
+static void say_unable(struct survey *s, const char *topic, jv tools, const char *needs, const char *rest)
+{
+	int many = json_length(tools) > 1;
+	char list[300];
+
+	for (int i = 0, n = json_length(tools); i < n; i++) {
+		auto_jv name = json_at(tools, i);
+		s->unable = json_set(take_jv(&s->unable), json_text(name), jv_true());
+	}
+	join(tools, list, sizeof list);
+	say(s, topic, FOUND_MISSING, "%s %s%s %s, or remove %s", list, needs, many ? "" : "s", rest,
+	    many ? "these tools" : "that tool");
 }
 
 static void survey_helper(struct survey *s, const char *topic, const char *prefix, const char *name, int needed)
@@ -211,7 +289,7 @@ static void survey_helper(struct survey *s, const char *topic, const char *prefi
 	if (path == NULL)
 		say(s, topic, needed > 0 ? FOUND_MISSING : FOUND_NOTE, "%s is not installed", program);
 	else if (needed > 0)
-		say(s, topic, FOUND_OK, "%s serves %d tools", program, needed);
+		say(s, topic, FOUND_OK, "%s serves %d tool%s", program, needed, plural(needed));
 }
 
 static void survey_sandbox(struct survey *s)
@@ -232,19 +310,34 @@ static void survey_sandbox(struct survey *s)
 		say(s, "sandbox", FOUND_OK, "this machine can make one");
 }
 
+/* What the plans of the served tools are judged by, and made with. */
+static void survey_plans(struct survey *s)
+{
+	auto_jv analyse = tools_that(s, steps_analyse);
+	const char *mirror = json_str(s->policy->root, "mirror");
+	struct stat st;
+
+	if (json_length(analyse) > 0 && s->policy->signal_count == 0)
+		say(s, "signals", FOUND_MISSING,
+		    "no rules: a plan that opens, widens or unprotects something counts as safe");
+	if (mirror != NULL && (stat(mirror, &st) < 0 || !S_ISDIR(st.st_mode)))
+		say(s, "mirror", FOUND_MISSING, "there is no directory %s (mirror: in policy.yaml)", mirror);
+}
+
 static void survey_needs(struct survey *s)
 {
-	int credentials = tools_with(s, "credentials"), targets = tools_with(s, NULL),
-	    workspaces = tools_with(s, "workspace");
+	auto_jv credentials = tools_that(s, needs_credentials), targets = tools_that(s, needs_target),
+		workspaces = tools_that(s, needs_workspace);
 
-	if (credentials > 0 && strcmp(s->config->provider, "none") == 0)
-		say(s, "credential", FOUND_MISSING, "%d tools need credentials, and the provider is none", credentials);
-	else if (credentials > 0)
-		survey_helper(s, "credential", "sbx-cred-", s->config->provider, credentials);
-	if (targets > 0 && json_length(s->config->targets) == 0)
-		say(s, "target", FOUND_MISSING, "%d tools take a target, and the settings name none", targets);
+	if (json_length(credentials) > 0 && strcmp(s->config->provider, "none") == 0)
+		say_unable(s, "credential", credentials, "need",
+			   "credentials, and sbx.yaml names no provider: set provider:");
+	else if (json_length(credentials) > 0)
+		survey_helper(s, "credential", "sbx-cred-", s->config->provider, json_length(credentials));
+	if (json_length(targets) > 0 && json_length(s->config->targets) == 0)
+		say_unable(s, "target", targets, "take", "a target, and sbx.yaml names none: add targets:");
 	for (int i = jv_object_iter(s->config->workspaces);
-	     workspaces > 0 && jv_object_iter_valid(s->config->workspaces, i);
+	     json_length(workspaces) > 0 && jv_object_iter_valid(s->config->workspaces, i);
 	     i = jv_object_iter_next(s->config->workspaces, i)) {
 		auto_jv path = jv_object_iter_value(s->config->workspaces, i);
 		if (access(json_text(path), R_OK | X_OK) != 0)
@@ -256,8 +349,8 @@ static void survey_policy(struct survey *s)
 {
 	char list[400];
 
-	say(s, "policy", json_length(s->list) > 0 ? FOUND_OK : FOUND_MISSING, "%s serves %d tools", s->config->policy,
-	    json_length(s->list));
+	say(s, "policy", json_length(s->list) > 0 ? FOUND_OK : FOUND_MISSING, "%s serves %d tool%s", s->config->policy,
+	    json_length(s->list), plural(json_length(s->list)));
 	if (json_length(s->failed) == 0)
 		return;
 	auto_jv names = jv_keys(jv_copy(s->failed));
@@ -265,11 +358,29 @@ static void survey_policy(struct survey *s)
 	say(s, "policy", FOUND_MISSING, "not served, because their own tests fail (sbx-policy test): %s", list);
 }
 
+/* LIST, and in each tool whether it could run; the caller's. */
+static jv mark_tools(const struct survey *s)
+{
+	jv marked = jv_array();
+
+	for (int i = 0, n = json_length(s->list); i < n; i++) {
+		auto_jv tool = json_at(s->list, i);
+		int unable = json_has(s->unable, json_str(tool, "name"));
+		marked = json_append(marked, unable ? json_set_bool(jv_copy(tool), "usable", 0) : jv_copy(tool));
+	}
+	return marked;
+}
+
 jv policy_survey(const struct policy *policy, const struct config *config, const struct state *state,
 		 const char *principal, jv failed, jv list)
 {
 	auto_jv tools = json_array(list, "tools");
-	struct survey s = {.policy = policy, .config = config, .failed = failed, .list = tools, .entries = jv_array()};
+	struct survey s = {.policy = policy,
+			   .config = config,
+			   .failed = failed,
+			   .list = tools,
+			   .entries = jv_array(),
+			   .unable = jv_object()};
 
 	say(&s, "principal", FOUND_OK, "calls are made by %s", principal);
 	survey_policy(&s);
@@ -277,7 +388,9 @@ jv policy_survey(const struct policy *policy, const struct config *config, const
 	survey_approval(&s);
 	survey_programs(&s);
 	survey_sandbox(&s);
+	survey_plans(&s);
 	survey_needs(&s);
-	jv made = json_set(jv_object(), "check", take_jv(&s.entries));
-	return json_set_bool(json_set(made, "tools", jv_copy(tools)), "usable", s.missing == 0);
+	jv made = json_set(json_set(jv_object(), "check", take_jv(&s.entries)), "tools", mark_tools(&s));
+	jv_free(s.unable);
+	return json_set_bool(made, "usable", s.missing == 0);
 }

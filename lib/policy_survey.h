@@ -7,9 +7,9 @@
 #include "policy.h"
 
 /* {"check":[{"topic","state","text"},…],"tools":[…],"usable":true|false}. TOPIC is "principal", "policy", "state",
- * "approval", "program", "sandbox", "credential", "target" or "workspace"; STATE "ok", "note" (works, but somebody may
+ * "approval", "program", "sandbox", "signals", "mirror", "credential", "target" or "workspace"; STATE "ok", "note" (works, but somebody may
  * want to know) or "missing" (some tool cannot work; then the whole is not usable). The policy's tools must be loaded;
- * FAILED names those that are not served, LIST is policy_list's. Starts `sbx-run --check`. All borrowed; the result is
+ * FAILED names those that are not served, LIST is policy_list's; a tool of it that could not run gets "usable":false. Starts `sbx-run --check`. All borrowed; the result is
  * the caller's. */
 jv policy_survey(const struct policy *policy, const struct config *config, const struct state *state,
 		 const char *principal, jv failed, jv list);

@@ -265,22 +265,24 @@ static int namespace_allowed(const struct signer_line *entry, const char *name_s
 
 enum key_use { KEY_SIGNS, KEY_IS_REVOKED };
 
-/* NULL: *SAME says whether the key of a line is KEY. Else what is wrong with it. */
-static const char *compare_key(struct slice type, struct slice base64, enum key_use use,
-			       const unsigned char *key, size_t key_len, int *same)
+static int counts_now(const struct signer_line *entry, const char *name_space, int64_t now)
 {
-	auto_free unsigned char *blob = NULL;
-	struct sshsig_key read;
-	size_t len;
+	return namespace_allowed(entry, name_space) && now >= entry->after && now < entry->before;
+}
 
-	if (base64_read(base64.text, base64.len, &blob, &len) < 0)
+/* NULL: the key of a line is *BLOB, the caller's also on error. Else what is wrong with it. */
+static const char *read_key(struct slice type, struct slice base64, enum key_use use, unsigned char **blob,
+			    size_t *len)
+{
+	struct sshsig_key read;
+
+	if (base64_read(base64.text, base64.len, blob, len) < 0)
 		return "the key is no base64";
-	enum sshsig_key_fault fault = sshsig_key_read(blob, len, &read);
+	enum sshsig_key_fault fault = sshsig_key_read(*blob, *len, &read);
 	if (fault == SSHSIG_KEY_GOOD && !slice_is(type, read.type))
 		return "the key is of another type than the line says";
 	if (fault == SSHSIG_KEY_GOOD && use == KEY_SIGNS)
 		fault = sshsig_key_counts(&read);
-	*same = len == key_len && memcmp(blob, key, len) == 0;
 	switch (fault) {
 	case SSHSIG_KEY_GOOD:
 		return NULL;
@@ -296,8 +298,20 @@ static const char *compare_key(struct slice type, struct slice base64, enum key_
 	return "the key is malformed, or of another type than the line says";
 }
 
-static int take_signer(const struct signer_line *entry, char name[SIGNER_SIZE], char **line,
-		       struct sbx_error *err)
+/* NULL: *SAME says whether the key of a line is KEY. Else what is wrong with it. */
+static const char *compare_key(struct slice type, struct slice base64, enum key_use use,
+			       const unsigned char *key, size_t key_len, int *same)
+{
+	auto_free unsigned char *blob = NULL;
+	size_t len = 0;
+	const char *fault = read_key(type, base64, use, &blob, &len);
+
+	*same = fault == NULL && len == key_len && memcmp(blob, key, len) == 0;
+	return fault;
+}
+
+/* The first of a line's principals: the one that its key signs as. */
+static void first_name(const struct signer_line *entry, char name[SIGNER_SIZE])
 {
 	size_t len = 0;
 
@@ -305,6 +319,12 @@ static int take_signer(const struct signer_line *entry, char name[SIGNER_SIZE], 
 		len++;
 	memcpy(name, entry->principals.text, len);
 	name[len] = '\0';
+}
+
+static int take_signer(const struct signer_line *entry, char name[SIGNER_SIZE], char **line,
+		       struct sbx_error *err)
+{
+	first_name(entry, name);
 	if (asprintf(line, "%s %.*s %.*s\n", name, (int)entry->type.len, entry->type.text,
 		     (int)entry->key.len, entry->key.text) > 0)
 		return 0;
@@ -334,8 +354,7 @@ int signers_find(const char *text, size_t len, const unsigned char *key, size_t 
 		if (fault != NULL)
 			return invalid(err, lines.number, fault);
 		known |= same;
-		if (same && mine == NULL && namespace_allowed(&entry, name_space) &&
-		    now >= entry.after && now < entry.before &&
+		if (same && mine == NULL && counts_now(&entry, name_space, now) &&
 		    take_signer(&entry, name, &mine, err) < 0)
 			return -1;
 	}
@@ -349,6 +368,32 @@ int signers_find(const char *text, size_t len, const unsigned char *key, size_t 
 			"the key is in the allowed signers, but not for this or not at this time");
 	sbx_fail(err, SBX_DENIED, "signer_unknown", "the key is not in the allowed signers");
 	return sbx_hint(err, "sign with a key that is, or let its owner add it to the trust file");
+}
+
+int signers_each(const char *text, size_t len, const char *name_space, int64_t now, signers_each_fn *each,
+		 void *context, struct sbx_error *err)
+{
+	struct lines lines = {text, text + len, 0};
+	struct signer_line entry;
+	struct slice here;
+
+	while (next_line(&lines, &here)) {
+		auto_free unsigned char *key = NULL;
+		char name[SIGNER_SIZE];
+		size_t key_len = 0;
+		int kind = parse_line(here, lines.number, &entry, err);
+		if (kind < 0)
+			return -1;
+		if (kind == 0)
+			continue;
+		const char *fault = read_key(entry.type, entry.key, KEY_SIGNS, &key, &key_len);
+		if (fault != NULL)
+			return invalid(err, lines.number, fault);
+		first_name(&entry, name);
+		if (counts_now(&entry, name_space, now) && each(context, name, key, key_len, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 int signers_check_revoked(const char *text, size_t len, const unsigned char *key, size_t key_len,

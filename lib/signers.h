@@ -31,6 +31,13 @@ int signers_find(const char *text, size_t len, const unsigned char *key, size_t 
 		 const char *name_space, int64_t now, char name[SIGNER_SIZE], char **line,
 		 struct sbx_error *err);
 
+/* EACH signer of the TEXT of a trust file whose line allows NAME_SPACE and is valid at NOW, with its key; -1 from EACH
+ * ends it. The text is checked like signers_find does. */
+typedef int signers_each_fn(void *context, const char *name, const unsigned char *key, size_t key_len,
+			    struct sbx_error *err);
+int signers_each(const char *text, size_t len, const char *name_space, int64_t now, signers_each_fn *each,
+		 void *context, struct sbx_error *err);
+
 /* Whether KEY is none of those in the TEXT of a file of revoked keys: lines as in a public key file
  * (type, key, comment), empty lines, and comments with a #. 0; "signer_revoked" (77); anything else
  * in the file, wherever: "revoked_invalid" (78, with the line's number). */

@@ -505,7 +505,7 @@ load ../mcp
 	fresh_state
 	find "$T/policy/tools" -name '*.yaml' ! -name true.yaml ! -name apply_true.yaml -delete
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
-	assert_contains "$output" 'approval   missing  calls that are high need 1 of 0 people'
+	assert_contains "$output" "approval   missing  nobody can approve: allowed_signers is empty ($T/allowed_signers)"
 	assert_contains "$output" 'tool       true: Do nothing (runs)'
 	assert_contains "$output" 'tool       apply_true: Do nothing, but only with an approval (waits for a person)'
 	assert_contains "$stderr" not_usable
@@ -513,8 +513,9 @@ load ../mcp
 	run_sbx 0 "$SBX_BIN/sbx-mcp" --check
 	assert_contains "$output" "principal  ok       calls are made by $(id -un)"
 	assert_contains "$output" "policy     ok       $T/policy serves 2 tools"
+	assert_contains "$output" 'program    ok       the tools name 1 program'
 	assert_contains "$output" "state      ok       $T/var, installation "
-	assert_contains "$output" 'approval   ok       calls that are high need 1 of 1 people: alice'
+	assert_contains "$output" 'approval   ok       high calls need 1 person; 1 can sign (alice)'
 	assert_contains "$output" 'approval   note     key files count'
 	assert_contains "$output" 'sandbox    ok       this machine can make one'
 	refute_contains "$output" ' missing '
@@ -525,11 +526,79 @@ load ../mcp
 	sed -i "s|path: \"$SBX_BUILD/test/true\"|path: /nowhere/true|" "$T/policy/policy.yaml"
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
 	assert_contains "$output" 'needs true, which is not at /nowhere/true'
+	assert_contains "$output" 'tool       true: Do nothing (cannot run here)'
 	printf 'tests: 7\n' >>"$T/policy/tools/true.yaml"
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
-	assert_contains "$output" 'door       missing  tools/true.yaml'
+	assert_contains "$output" "door       missing  tools/true.yaml"
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check --config "$T/none.yaml"
 	assert_contains "$output" "there is no settings file $T/none.yaml"
+}
+
+@test "--check reads the trust file as a signature is checked" {
+	fresh_state
+	find "$T/policy/tools" -name '*.yaml' ! -name true.yaml ! -name apply_true.yaml -delete
+	new_signer alice
+	cp "$T/allowed_signers" "$T/good"
+	says() { # STATE TEXT: the line of the check; 78 for what is missing
+		local want=0
+		[ "$1" != missing ] || want=78
+		run_sbx "$want" "$SBX_BIN/sbx-mcp" --check
+		assert_contains "$output" "$(printf 'approval   %-8s %s' "$1" "$2")"
+	}
+	printf 'bob ssh-ed25519 AAA\n' >>"$T/allowed_signers"
+	says missing 'nobody can approve: line 2 of the allowed signers: the key is no base64'
+	sed 's/sbx-approve@v1/git/' "$T/good" >"$T/allowed_signers"
+	says missing "nobody can approve: no key in $T/allowed_signers counts now"
+	sed 's/ namespaces/ valid-before="20200101Z",namespaces/' "$T/good" >"$T/allowed_signers"
+	says missing "nobody can approve: no key in $T/allowed_signers counts now"
+	cp "$T/good" "$T/allowed_signers"
+	says ok 'high calls need 1 person; 1 can sign (alice)'
+	cp "$T/alice.pub" "$T/allowed_signers.revoked"
+	says missing "nobody can approve: no key in $T/allowed_signers counts now"
+	printf 'x\n' >"$T/allowed_signers.revoked"
+	says missing 'nobody can approve: line 1 of the revoked keys'
+	rm "$T/allowed_signers.revoked"
+	# Not enough of them.
+	printf 'tiers: {high: {threshold: 2}}\n' >>"$T/policy/policy.yaml"
+	says missing 'high calls need 2 people; 1 can sign (alice): they cannot be approved'
+	new_signer bob
+	says ok 'high calls need 2 people; 2 can sign (alice, bob)'
+}
+
+@test "--check names what a plan needs, and the tools that cannot run" {
+	fresh_state
+	new_signer alice
+	find "$T/policy/tools" -name '*.yaml' ! -name true.yaml ! -name terraform_plan.yaml -delete
+	sed -i '/^tests:/,$d' "$T/policy/tools/terraform_plan.yaml"
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" 'signals    missing  no rules: a plan that opens, widens or unprotects something counts as safe'
+	cp "$ROOT/policy/signals/azure.yaml" "$T/policy/signals/"
+	run_sbx 0 "$SBX_BIN/sbx-mcp" --check
+	refute_contains "$output" 'signals '
+	printf 'mirror: %s/mirror\n' "$T" >>"$T/policy/policy.yaml"
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" "mirror     missing  there is no directory $T/mirror (mirror: in policy.yaml)"
+	mkdir "$T/mirror"
+	cat >"$T/policy/tools/where.yaml" <<-'EOF'
+		name: where
+		description: Something of a cluster
+		tier: low
+		params: {cluster: {type: target}}
+		steps: [["true", "{cluster}"]]
+	EOF
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" 'target     missing  where takes a target, and sbx.yaml names none: add targets:, or remove that tool'
+	assert_contains "$output" 'tool       where: Something of a cluster (cannot run here)'
+	refute_contains "$output" 'mirror '
+	sed 's/^name: where/name: whither/' "$T/policy/tools/where.yaml" >"$T/policy/tools/whither.yaml"
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" 'where, whither take a target, and sbx.yaml names none: add targets:, or remove these tools'
+	# Rules that are not there at all are no choice, as long as a tool makes plans.
+	rm -r "$T/policy/signals" "$T/policy/tools/where.yaml" "$T/policy/tools/whither.yaml"
+	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
+	assert_contains "$output" "there is no directory $T/policy/signals, by which terraform_plan judges its plans"
+	rm "$T/policy/tools/terraform_plan.yaml"
+	run_sbx 0 "$SBX_BIN/sbx-mcp" --check
 }
 
 @test "--check of a door that is none, and where it cannot be written" {
