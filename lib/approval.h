@@ -139,9 +139,14 @@ jv approval_signers(const struct approval *row);
  * "clock_went_back" (71), "audit_unsafe" (78). */
 int approval_claim(struct approvals *approvals, struct approval *row, const char *call, struct sbx_error *err);
 
+/* Whether a person may sign ROW now, whoever it is: it waits, and its text is the one that the settings would still give,
+ * since a signature over another one is refused by the call; and the trust file can be read. "approval_not_waiting",
+ * "approval_edited", "approval_expired", "approval_not_yet", "approval_outdated" (77), and those of approvers_now. */
+int approval_may_sign(struct approvals *approvals, struct approval *row, struct sbx_error *err);
+
 /* A person's SIGNATURE for a waiting ROW. It alone is trusted, not who hands it in. ROW waits on
  * (event approval.signed) until enough people have signed; then it is approved (approval.granted).
- * "approval_not_waiting", "approval_edited", "approval_not_yet", "already_signed" (the person has, with this key or another one),
+ * "approval_not_waiting", "approval_edited", "approval_not_yet", "approval_outdated", "already_signed" (the person has, with this key or another one),
  * "signature_counter" (a security key's counter stands still: remembered for each key) (77), and as
  * approval_check. */
 int approval_accept(struct approvals *approvals, struct approval *row, const char *signature, size_t len,

@@ -42,7 +42,7 @@ static int check_pause(struct approvals *approvals, const struct approval *row, 
 		return 0;
 	sbx_fail(err, SBX_UNAVAILABLE, "approval_paused",
 		 "a person denied a call of this tool a moment ago");
-	return sbx_hint(err, "people are not asked again for %lld s: change what you ask for",
+	return sbx_hint(err, "no call of this tool is put to people for %lld s (approval_pause in sbx.yaml)",
 			(long long)(denied + pause - now));
 }
 

@@ -47,9 +47,10 @@ static int check_account(const struct approvals *approvals, const struct approva
 		sbx_fail(err, SBX_DENIED, "touch_required",
 			 "requester and signer share an account: only a security key that was "
 			 "touched counts");
-		return sbx_hint(err, "sign with a key made by sbx-approve enrol, run sbx in an "
-				     "account of its own, or set same_account in sbx.yaml, deny "
-				     "this request and make the call again");
+		return sbx_hint(err,
+				"sign with a key made by sbx-approve enrol, or run sbx in an account of its own; to try "
+				"it with a key file: same_account: file in sbx.yaml, deny this request, and ask again "
+				"after approval_pause");
 	case SAME_ACCOUNT_REFUSE:
 		break;
 	}

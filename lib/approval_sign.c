@@ -29,6 +29,31 @@ static int not_waiting(struct approvals *approvals, struct approval *row, struct
 			"the request does not wait: it is %s", approval_status_name(row->status));
 }
 
+/* The text says at its beginning what a signature may be worth. */
+static int check_settings(const struct approvals *approvals, const struct approval *row, struct sbx_error *err)
+{
+	if (row->text == NULL || review_level_of(row->text, row->text_len) == approvals->level)
+		return 0;
+	sbx_fail(err, SBX_DENIED, "approval_outdated", "the settings changed since this was asked: same_account");
+	return sbx_hint(err,
+			"sbx-approve deny %s closes it; after approval_pause make the call again, and read and sign "
+			"the new text",
+			row->id);
+}
+
+int approval_may_sign(struct approvals *approvals, struct approval *row, struct sbx_error *err)
+{
+	auto_jv people = jv_invalid();
+
+	if (row->status != APPROVAL_WAITING || approval_has_ended(row))
+		return not_waiting(approvals, row, err);
+	if (row->is_edited)
+		return approval_fail_edited(row, err);
+	return approval_check_time(row, err) < 0 || check_settings(approvals, row, err) < 0
+		       ? -1
+		       : approvers_now(approvals->config, &approvals->approvers, &people, err);
+}
+
 static int check_is_new(const struct approval *row, const struct offer *offer,
 			struct sbx_error *err)
 {
@@ -133,7 +158,8 @@ static int offer_once(struct approvals *approvals, struct approval *row, struct 
 		return approval_fail_edited(row, err);
 	if (approval_check_time(row, err) < 0 ||
 	    approval_verify(approvals, row, &row->terms, offer->armor, offer->len, &offer->sig,
-			    offer->person, err) < 0)
+			    offer->person, err) < 0 ||
+	    check_settings(approvals, row, err) < 0)
 		return -1;
 	approval_count_under(approvals, row, &row->terms, offer->counts, &ignored);
 	if (check_is_new(row, offer, err) < 0 || approval_begin(approvals, &now, err) < 0)

@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
+#include "io.h"
+#include "sshsig.h"
 #include "yaml_jv.h"
+
+static const size_t trust_file_max = (size_t)1 << 20; /* as of sshsig */
 
 static int invalid(struct sbx_error *err, const char *person, const char *what)
 {
@@ -151,4 +156,81 @@ int approvers_has_account(const struct approvers *approvers, const char *person,
 	auto_jv accounts = json_array(entry, "accounts");
 
 	return jv_is_valid(accounts) ? list_has(accounts, account) : strcmp(person, account) == 0;
+}
+
+/* What reading the trust file needs for each line. */
+struct counting {
+	const struct approvers *approvers;
+	char *revoked; /* owned; NULL: there is no such file */
+	size_t revoked_len;
+	jv people; /* owned: an object with their names as keys */
+};
+
+static int count_signer(void *context, const char *name, const unsigned char *key, size_t key_len,
+			struct sbx_error *err)
+{
+	struct counting *counting = context;
+	struct sbx_error refused = SBX_ERROR_INIT;
+	char person[SIGNER_SIZE];
+
+	if (counting->revoked != NULL &&
+	    signers_check_revoked(counting->revoked, counting->revoked_len, key, key_len, &refused) < 0) {
+		if (refused.class == SBX_DENIED)
+			return 0;
+		*err = refused;
+		return -1;
+	}
+	if (approvers_person(counting->approvers, name, person, &refused) == 0)
+		counting->people = json_set(take_jv(&counting->people), person, jv_true());
+	return 0;
+}
+
+static int read_trusted(const char *path, char **text, size_t *len, struct sbx_error *err)
+{
+	if (io_read_file(AT_FDCWD, path, trust_file_max, IO_TRUSTED, text, len, err) == 0)
+		return 0;
+	err->class = SBX_CONFIG;
+	return -1;
+}
+
+static int read_revoked(const char *signers, struct counting *counting, struct sbx_error *err)
+{
+	struct sbx_error unread = SBX_ERROR_INIT;
+	auto_free char *path = NULL;
+
+	if (asprintf(&path, "%s" SIGNERS_REVOKED_SUFFIX, signers) < 0)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	if (read_trusted(path, &counting->revoked, &counting->revoked_len, &unread) == 0 ||
+	    strcmp(unread.code, "missing_file") == 0)
+		return 0;
+	*err = unread;
+	return -1;
+}
+
+static int count_people(const struct config *config, struct counting *counting, struct sbx_error *err)
+{
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (read_trusted(config->allowed_signers, &text, &len, err) < 0)
+		return -1;
+	if (text[strspn(text, " \t\n")] == '\0') {
+		sbx_fail(err, SBX_CONFIG, "signers_invalid", "allowed_signers is empty (%s)", config->allowed_signers);
+		return sbx_hint(err, "add a line for each person: sbx-approve enrol NAME prints it");
+	}
+	return read_revoked(config->allowed_signers, counting, err) < 0
+		       ? -1
+		       : signers_each(text, len, SSHSIG_NAMESPACE, clock_seconds(), count_signer, counting, err);
+}
+
+int approvers_now(const struct config *config, const struct approvers *approvers, jv *people, struct sbx_error *err)
+{
+	struct counting counting = {.approvers = approvers, .people = jv_object()};
+	int done = count_people(config, &counting, err);
+
+	if (done == 0)
+		*people = jv_keys(jv_copy(counting.people));
+	free(counting.revoked);
+	jv_free(counting.people);
+	return done;
 }

@@ -27,6 +27,12 @@ int approvers_load(const struct config *config, struct approvers *approvers, str
 void approvers_clear(struct approvers *approvers);
 #define auto_approvers __attribute__((cleanup(approvers_clear))) struct approvers
 
+/* The names of the people whose signatures would count now, in byte order (the caller's; empty: nobody's), as
+ * sshsig_verify takes a key: by a line of the trust file that is for approvals and for this time, and not revoked. A
+ * signer that approvers.yaml gives to nobody is passed over. "missing_file", "unsafe_file", "signers_invalid" (also when
+ * the file is empty), "revoked_invalid" (78). */
+int approvers_now(const struct config *config, const struct approvers *approvers, jv *people, struct sbx_error *err);
+
 /* The person that SIGNER is: itself without a file. "signer_nobody" (77): the file gives it to
  * nobody. */
 int approvers_person(const struct approvers *approvers, const char *signer,

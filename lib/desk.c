@@ -23,7 +23,7 @@ static int bad_request(struct sbx_error *err)
 {
 	sbx_fail(err, SBX_BAD_REQUEST, "bad_request", "the request is none that the desk knows");
 	return sbx_hint(err,
-			"list, show ID, accept ID LENGTH, deny ID REASON, resolve ID, export ID");
+			"list, show ID, read ID, accept ID LENGTH, deny ID REASON, resolve ID, export ID");
 }
 
 int desk_is_name(const char *name)
@@ -132,6 +132,17 @@ static int do_show(struct approvals *approvals, const struct request *request, s
 	return say_ok(approvals, &row, row.text != NULL ? row.text : "", row.text_len, reply, err);
 }
 
+static int do_read(struct approvals *approvals, const struct request *request, struct buf *reply, struct sbx_error *err)
+{
+	auto_approval row = {0};
+
+	if (request->len > 0)
+		return bad_request(err);
+	if (approval_find(approvals, request->id, &row, err) < 0 || approval_may_sign(approvals, &row, err) < 0)
+		return -1;
+	return say_ok(approvals, &row, row.text != NULL ? row.text : "", row.text_len, reply, err);
+}
+
 static int do_accept(struct approvals *approvals, const struct request *request, struct buf *reply,
 		     struct sbx_error *err)
 {
@@ -226,6 +237,8 @@ static int answer(struct approvals *approvals, const char *name, const char *lin
 		return do_list(approvals, reply, err);
 	if (takes(line, "show", request) && request->rest[0] == '\0')
 		return do_show(approvals, request, reply, err);
+	if (takes(line, "read", request) && request->rest[0] == '\0')
+		return do_read(approvals, request, reply, err);
 	if (takes(line, "accept", request))
 		return do_accept(approvals, request, reply, err);
 	if (takes(line, "deny", request))

@@ -2,7 +2,8 @@
  * for `accept` bytes behind it:
  *
  *     list                     every open request, a line each
- *     show ID                  the text to read and sign
+ *     show ID                  its text
+ *     read ID                  the same, when it may be signed now (approval_may_sign)
  *     accept ID LENGTH         and LENGTH bytes: an armored signature over that text
  *     deny ID [REASON]         close it
  *     resolve ID               somebody has looked what its call, whose outcome is unknown, did

@@ -64,22 +64,34 @@ const char *person_home(const char *const *envp)
 	return NULL;
 }
 
-static char *choose_key(const char *const *envp, struct sbx_error *err)
+/* A key of an agent is named by its public key, alone or as FILE.pub. */
+static int is_key_file(const char *path)
+{
+	auto_free char *public = NULL;
+
+	return access(path, F_OK) == 0 || (asprintf(&public, "%s.pub", path) > 0 && access(public, F_OK) == 0);
+}
+
+int person_choose_key(const char *named, const char *const *envp, char **key, struct sbx_error *err)
 {
 	static const char *const names[] = {"id_sbx", "id_ed25519_sk", "id_ecdsa_sk", "id_ed25519"};
 	const char *home = person_home(envp);
 
+	if (named != NULL) {
+		*key = strdup(named);
+		return is_key_file(named) ? 0 : sbx_fail(err, SBX_NO_INPUT, "no_key", "there is no key file %s", named);
+	}
 	for (size_t i = 0; home != NULL && i < ARRAY_LEN(names); i++) {
 		char *path = NULL;
 		if (asprintf(&path, "%s/.ssh/%s", home, names[i]) < 0)
 			break;
+		*key = path;
 		if (access(path, R_OK) == 0)
-			return path;
-		free(path);
+			return 0;
+		free(take_ptr(key));
 	}
 	sbx_fail(err, SBX_NO_INPUT, "no_key", "there is no key to sign with in ~/.ssh");
-	sbx_hint(err, "name one: --key FILE (make one: sbx-approve enrol NAME)");
-	return NULL;
+	return sbx_hint(err, "name one: --key FILE (make one: sbx-approve enrol NAME)");
 }
 
 static int write_file(const char *path, const char *text, size_t len, struct sbx_error *err)
@@ -113,7 +125,6 @@ int person_sign(const char *text, size_t len, const char *key, const char *const
 		struct sbx_error *err)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
-	auto_free char *chosen = NULL;
 	char dir[] = "/tmp/sbx-sign-XXXXXX";
 	sigset_t before;
 
@@ -122,8 +133,6 @@ int person_sign(const char *text, size_t len, const char *key, const char *const
 		if (!person_is_plain(text[i]))
 			return sbx_fail(err, SBX_PROTOCOL, "unprintable",
 					"the desk's text holds bytes that no review text has");
-	if (key == NULL && (key = chosen = choose_key(envp, err)) == NULL)
-		return -1;
 	person_hold_signals(&before);
 	int done = -1;
 	if (mkdtemp(dir) == NULL) {

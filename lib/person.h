@@ -26,10 +26,13 @@ int person_confirm(const char *text, size_t len, const char *lost, struct sbx_er
 #define PERSON_CODE_SIZE 9
 void person_code(const char *text, size_t len, char code[PERSON_CODE_SIZE]);
 
-/* Have ssh-keygen sign TEXT with KEY (a private key file, or the public key of one in an agent; NULL: the first of
- * ~/.ssh/id_sbx, id_ed25519_sk, id_ecdsa_sk, id_ed25519), with a person's ENVP, in a directory of its own that is removed
- * again. The armor goes to SIGNATURE. Text that is not printable ASCII is not signed: "unprintable" (76). "no_key"
- * (66), "not_signed" (1: ssh-keygen failed). */
+/* *KEY (the caller's, also on error) is the file to sign with: NAMED, a private key file or the public key of one in an
+ * agent; NULL: the first of ~/.ssh/id_sbx, id_ed25519_sk, id_ecdsa_sk, id_ed25519 that is there. "no_key" (66). */
+int person_choose_key(const char *named, const char *const *envp, char **key, struct sbx_error *err);
+
+/* Have ssh-keygen sign TEXT with KEY, with a person's ENVP, in a directory of its own that is removed again. The armor
+ * goes to SIGNATURE. Text that is not printable ASCII is not signed: "unprintable" (76). "not_signed" (1: ssh-keygen
+ * failed). */
 int person_sign(const char *text, size_t len, const char *key, const char *const *envp, struct buf *signature,
 		struct sbx_error *err);
 

@@ -99,11 +99,13 @@ static int do_list(const struct desk_line *line, struct sbx_error *err)
 	return person_print(reply.bytes, reply.len, err);
 }
 
-static int fetch(const struct desk_line *line, const char *id, struct desk_reply *reply, struct sbx_error *err)
+/* VERB is "show" or, for a text that is to be signed, "read". */
+static int fetch(const struct desk_line *line, const char *verb, const char *id, struct desk_reply *reply,
+		 struct sbx_error *err)
 {
 	auto_buf request = BUF_INIT(4096);
 
-	if (buf_addf(&request, err, "show %s\n", id) < 0)
+	if (buf_addf(&request, err, "%s %s\n", verb, id) < 0)
 		return -1;
 	return ask_desk(line, &request, reply, err);
 }
@@ -126,7 +128,7 @@ static int do_show(const struct desk_line *line, const char *id, const struct st
 {
 	auto_desk_reply reply = DESK_REPLY_INIT;
 
-	if (fetch(line, id, &reply, err) < 0)
+	if (fetch(line, "show", id, &reply, err) < 0)
 		return -1;
 	say_state(&reply);
 	return person_show(reply.bytes, reply.len, (const char *const *)started->person, err);
@@ -138,15 +140,14 @@ static int do_sign(const struct desk_line *line, const char *id, const char *key
 	const char *const *person = (const char *const *)started->person;
 	auto_desk_reply shown = DESK_REPLY_INIT, reply = DESK_REPLY_INIT;
 	auto_buf signature = BUF_INIT(DESK_REQUEST_MAX), request = BUF_INIT(DESK_REQUEST_MAX);
+	auto_free char *file = NULL;
 
-	if (fetch(line, id, &shown, err) < 0)
+	/* What is known to fail is said before somebody reads for nothing. */
+	if (person_choose_key(key, person, &file, err) < 0 || fetch(line, "read", id, &shown, err) < 0)
 		return -1;
-	if (strcmp(shown.state, approval_status_name(APPROVAL_WAITING)) != 0)
-		return sbx_fail(err, SBX_DENIED, "approval_not_waiting", "the request does not wait: it is %s",
-				shown.state);
 	if (person_show(shown.bytes, shown.len, person, err) < 0 ||
 	    person_confirm(shown.bytes, shown.len, shown.lost, err) < 0 ||
-	    person_sign(shown.bytes, shown.len, key, person, &signature, err) < 0)
+	    person_sign(shown.bytes, shown.len, file, person, &signature, err) < 0)
 		return -1;
 	if (buf_addf(&request, err, "accept %s %zu\n", shown.id, signature.len) < 0 ||
 	    buf_add(&request, buf_str(&signature), signature.len, err) < 0 || ask_desk(line, &request, &reply, err) < 0)

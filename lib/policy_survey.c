@@ -1,7 +1,6 @@
 /* Walks over settings and tools, and looks whether what they name is there. */
 #include "policy_survey.h"
 
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,13 +8,10 @@
 
 #include "approvers.h"
 #include "clock.h"
-#include "io.h"
 #include "policy_impl.h"
 #include "process.h"
 #include "spawn.h"
-#include "sshsig.h"
 
-static const size_t trust_file_max = (size_t)1 << 20;
 static const int64_t sandbox_wait_ms = 20 * 1000;
 
 struct survey {
@@ -49,73 +45,6 @@ static const char *plural(int64_t count)
 }
 
 /* --- who approves --- */
-
-/* The people whose keys count now, and what the reading of the trust file needs for that. */
-struct signing {
-	struct approvers approvers; /* owned */
-	char *revoked;		    /* owned; NULL: there is no such file */
-	size_t revoked_len;
-	jv people; /* owned: an object with their names as keys */
-};
-
-static void signing_clear(struct signing *signing)
-{
-	approvers_clear(&signing->approvers);
-	free(signing->revoked);
-	jv_free(signing->people);
-}
-
-/* A signer that approvers.yaml gives to nobody, or whose key is revoked, is refused like one that is not there. */
-static int add_signer(void *context, const char *name, const unsigned char *key, size_t key_len, struct sbx_error *err)
-{
-	struct signing *signing = context;
-	struct sbx_error refused = SBX_ERROR_INIT;
-	char person[SIGNER_SIZE];
-
-	if (signing->revoked != NULL &&
-	    signers_check_revoked(signing->revoked, signing->revoked_len, key, key_len, &refused) < 0) {
-		if (refused.class == SBX_DENIED)
-			return 0;
-		*err = refused;
-		return -1;
-	}
-	if (approvers_person(&signing->approvers, name, person, &refused) == 0)
-		signing->people = json_set(take_jv(&signing->people), person, jv_true());
-	return 0;
-}
-
-static int read_revoked(const struct config *config, struct signing *signing, struct sbx_error *err)
-{
-	struct sbx_error unread = SBX_ERROR_INIT;
-	auto_free char *path = NULL;
-
-	if (asprintf(&path, "%s" SIGNERS_REVOKED_SUFFIX, config->allowed_signers) < 0)
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	if (io_read_file(AT_FDCWD, path, trust_file_max, IO_TRUSTED, &signing->revoked, &signing->revoked_len,
-			 &unread) == 0 ||
-	    strcmp(unread.code, "missing_file") == 0)
-		return 0;
-	*err = unread;
-	return -1;
-}
-
-/* Fill SIGNING->people as the desk would take their signatures; -1 when it would take nobody's. */
-static int read_people(const struct config *config, struct signing *signing, struct sbx_error *err)
-{
-	auto_free char *text = NULL;
-	size_t len;
-
-	if (io_read_file(AT_FDCWD, config->allowed_signers, trust_file_max, IO_TRUSTED, &text, &len, err) < 0 ||
-	    approvers_load(config, &signing->approvers, err) < 0 || read_revoked(config, signing, err) < 0 ||
-	    signers_each(text, len, SSHSIG_NAMESPACE, clock_seconds(), add_signer, signing, err) < 0)
-		return -1;
-	if (json_length(signing->people) > 0)
-		return 0;
-	return sbx_fail(err, SBX_CONFIG, "signers_invalid",
-			text[strspn(text, " \t\n")] == '\0' ? "allowed_signers is empty (%s)"
-							    : "no key in %s counts now",
-			config->allowed_signers);
-}
 
 static void join(jv texts, char *out, size_t size)
 {
@@ -169,25 +98,27 @@ static void survey_approval(struct survey *s)
 		[SAME_ACCOUNT_REFUSE] = "nobody approves calls of their own account",
 		[SAME_ACCOUNT_FILE] = "key files count even in the agent's own account (L0)",
 	};
-	struct signing signing = {.approvers = APPROVERS_INIT, .people = jv_object()};
+	auto_approvers approvers = APPROVERS_INIT;
 	struct sbx_error nobody = SBX_ERROR_INIT;
+	auto_jv people = jv_invalid();
 	enum tier highest = highest_tier(s);
 	char list[400];
 
-	if (read_people(s->config, &signing, &nobody) < 0) {
+	if (approvers_load(s->config, &approvers, &nobody) == 0 &&
+	    approvers_now(s->config, &approvers, &people, &nobody) == 0 && json_length(people) == 0)
+		sbx_fail(&nobody, SBX_CONFIG, "signers_invalid", "no key in %s counts now", s->config->allowed_signers);
+	if (nobody.class != SBX_OK) {
 		say(s, "approval", highest >= TIER_HIGH ? FOUND_MISSING : FOUND_NOTE, "nobody can approve: %s",
 		    nobody.message);
-	} else {
-		auto_jv people = jv_keys(jv_copy(signing.people));
-		join(people, list, sizeof list);
-		for (enum tier tier = TIER_HIGH; tier <= highest; tier++)
-			survey_tier(s, tier, json_length(people), list);
-		if (highest < TIER_HIGH)
-			say(s, "approval", FOUND_OK, "no tool needs one by itself; who could give one: %s", list);
-		say(s, "approval", s->config->same_account == SAME_ACCOUNT_FILE ? FOUND_NOTE : FOUND_OK, "%s",
-		    worth[s->config->same_account]);
+		return;
 	}
-	signing_clear(&signing);
+	join(people, list, sizeof list);
+	for (enum tier tier = TIER_HIGH; tier <= highest; tier++)
+		survey_tier(s, tier, json_length(people), list);
+	if (highest < TIER_HIGH)
+		say(s, "approval", FOUND_OK, "no tool needs one by itself; who could give one: %s", list);
+	say(s, "approval", s->config->same_account == SAME_ACCOUNT_FILE ? FOUND_NOTE : FOUND_OK, "%s",
+	    worth[s->config->same_account]);
 }
 
 /* --- what tools need --- */

@@ -123,3 +123,10 @@ int review_plan(const char *text, size_t len, char id[STATE_ID_SIZE])
 	id[STATE_ID_SIZE - 1] = '\0';
 	return state_is_id(id);
 }
+
+enum review_level review_level_of(const char *text, size_t len)
+{
+	const size_t line = strlen(REVIEW_LEVEL_0_LINE);
+
+	return len >= line && memcmp(text, REVIEW_LEVEL_0_LINE, line) == 0 ? REVIEW_LEVEL_0 : REVIEW_SEPARATE;
+}

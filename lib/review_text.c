@@ -28,7 +28,7 @@ static void put_head(struct writer *w, const struct review *review, const struct
 	auto_jv run = json_object(policy, "run");
 
 	if (review->level == REVIEW_LEVEL_0)
-		writer_put(w, "L0: this approval can be made by the agent's own account\n");
+		writer_put(w, REVIEW_LEVEL_0_LINE);
 	writer_put(w, "Installation ");
 	writer_put(w, review->installation);
 	writer_put(w, ", target ");

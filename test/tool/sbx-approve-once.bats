@@ -385,7 +385,7 @@ ask_at() {
 	assert_equal "$(jq -r 'select(.event == "approval.expired") | .approval' "$RECORD" | head -n 1)" "$ID"
 	put_back
 	run_sbx 77 "$AT" "$((later + 1800))" sbx-approve sign "$unsigned" --key "$T/alice" </dev/null
-	assert_contains "$stderr" 'it is expired'
+	assert_contains "$stderr" approval_expired
 	edit "SELECT writefile('$T/text', text) FROM approval WHERE id = '$unsigned'" >/dev/null
 	{
 		printf 'accept %s %s\n' "$unsigned" "$(the_armor "$T/text" | wc -c)"

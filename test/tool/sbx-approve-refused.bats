@@ -92,6 +92,49 @@ at() { # SECONDS FROM NOW
 	accepted alice
 }
 
+@test "under another same_account than the text was made for, before it is read and after" {
+	local id first
+	ask before
+	first=$id
+	sed -i 's/^same_account: .*/same_account: touch/' "$T/sbx.yaml"
+	printf x | "$SBX_BUILD/test/sksign" ed25519 "$T/sk" 1 sbx-approve@v1 >/dev/null
+	printf 'sky %s\n' "$(cut -d' ' -f1,2 "$T/sk.pub")" >>"$T/allowed_signers"
+	"$SBX_BUILD/test/sksign" ed25519 "$T/sk" 1 sbx-approve@v1 <"$T/text" >"$T/armor"
+	refused approval_outdated
+	run_sbx 77 sbx-approve sign "$id" --key "$T/alice" </dev/null
+	assert_equal "$output" ""
+	assert_contains "$stderr" "the settings changed since this was asked: same_account (approval_outdated)"
+	assert_contains "$stderr" "sbx-approve deny $id closes it"
+	ask after
+	sed -i 's/^same_account: .*/same_account: file/' "$T/sbx.yaml"
+	signature alice
+	refused approval_outdated
+	id=$first
+	sbx-approve show "$id" >"$T/text" 2>/dev/null
+	signature alice
+	accepted alice
+}
+
+@test "what is known to fail is said before somebody reads the text" {
+	local id
+	ask early
+	unsigned() { # RC OPTIONS SAYS
+		run_sbx "$1" sbx-approve sign "$id" --key "$2" </dev/null
+		assert_equal "$output" ""
+		assert_contains "$stderr" "$3"
+	}
+	unsigned 66 /nope "there is no key file /nope"
+	mv "$T/allowed_signers" "$T/aside"
+	unsigned 78 "$T/alice" missing_file
+	: >"$T/allowed_signers"
+	unsigned 78 "$T/alice" "allowed_signers is empty ($T/allowed_signers)"
+	printf 'bob ssh-ed25519 AAA\n' | cat "$T/aside" - >"$T/allowed_signers"
+	unsigned 78 "$T/alice" "line 3 of the allowed signers"
+	mv "$T/aside" "$T/allowed_signers"
+	run_sbx 0 sbx-approve sign "$id" --key "$T/alice" </dev/null
+	assert_contains "$output" early
+}
+
 @test "by a security key that nobody touched, or with flags that nobody knows" {
 	local id flags
 	sed -i 's/^same_account: .*/same_account: touch/' "$T/sbx.yaml"

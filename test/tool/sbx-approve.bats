@@ -193,6 +193,7 @@ desk() {
 	assert_json .approval null
 	RC=69 ask note=other
 	assert_call approval_paused
+	[[ $(member .error.hint <<<"$output") =~ ^'no call of this tool is put to people for '(29[0-9]|300)' s (approval_pause in sbx.yaml)'$ ]]
 	add_tool guarded
 	sbx-policy guarded word=a-rather-long >"$T/call.json"
 	run_sbx 75 sbx-approve <"$T/call.json"
@@ -398,7 +399,8 @@ desk() {
 	[ "$(ask_id)" != "$id" ]
 	assert_equal "$(events)" "approval.requested approval.granted approval.expired approval.requested"
 	run_sbx 77 sbx-approve sign "$id" --key "$T/alice" </dev/null
-	assert_contains "$stderr" "it is expired"
+	assert_contains "$stderr" approval_expired
+	assert_contains "$stderr" "make the call again; it opens a new request"
 	sqlite3 "$T/var/approvals.db" "UPDATE clock SET seen = seen + 1000"
 	RC=71 ask note=new
 	assert_call clock_went_back
@@ -412,6 +414,7 @@ desk() {
 	run_sbx 77 sbx-approve sign "$id" --key "$T/alice" </dev/null
 	refute_contains "$output" "L0:"
 	assert_contains "$stderr" touch_required
+	assert_contains "$stderr" "to try it with a key file: same_account: file in sbx.yaml, deny this request, and ask again after approval_pause"
 	printf 'x' | "$SBX_BUILD/test/sksign" ed25519 "$T/sk" 1 sbx-approve@v1 >/dev/null
 	printf 'sky namespaces="sbx-approve@v1" %s\n' "$(cut -d' ' -f1,2 "$T/sk.pub")" >>"$T/allowed_signers"
 	for flags in 0 1; do
@@ -492,7 +495,10 @@ desk() {
 	assert_contains "$stderr" approval_unknown
 	run_sbx 66 env HOME=/nonexistent sbx-approve sign "$id" </dev/null
 	assert_contains "$stderr" no_key
-	run_sbx 1 sbx-approve sign "$id" --key "$T/no-such-key" </dev/null
+	run_sbx 66 sbx-approve sign "$id" --key "$T/no-such-key" </dev/null
+	assert_contains "$stderr" "there is no key file $T/no-such-key (no_key)"
+	: >"$T/no-key"
+	run_sbx 1 sbx-approve sign "$id" --key "$T/no-key" </dev/null
 	assert_contains "$stderr" not_signed
 	run_sbx 0 sbx-approve deny "${id:0:8}"
 	run_sbx 77 sbx-approve deny "$id"
@@ -516,7 +522,7 @@ desk() {
 	assert_contains "$(desk 'list\n')" "$id waiting"
 	assert_equal "$(desk "show $id\n" | head -1)" "ok $(desk "show $id\n" | tail -n +2 | wc -c) $id waiting 0/1 -"
 	local request
-	for request in '' '\n' 'no\n' 'list x\n' 'show\n' "show $id x\n" "accept $id\n" "accept $id 5\nabc" "accept $id 0\n" \
+	for request in '' '\n' 'no\n' 'list x\n' 'show\n' "show $id x\n" "read\n" "read $id x\n" "read $id\nx" "accept $id\n" "accept $id 5\nabc" "accept $id 0\n" \
 		"accept $id 99999999999\n" "deny $id \x1b[2J\n" "show $id\nx"; do
 		assert_contains "$(desk "$request")" "error bad_request 65 "
 	done
