@@ -466,6 +466,7 @@ static int run(struct filter *f, const struct options *o)
 
 	if (o->mode == MODE_STAGE)
 		return stage(f, o);
+	f->is_alone = 1;
 	if (filter_open(f, o->config, NULL, 0, &err) < 0)
 		return o->mode == MODE_RESULT ? filter_refuse(f, &err) : fail(&err);
 	switch (o->mode) {

@@ -18,6 +18,8 @@ struct filter {
 	int run_fd;   /* state/runs/CALL, -1 before the call is known */
 	int stage_fd; /* its stage file, locked */
 	jv call;      /* the call as it came */
+	int is_alone;	    /* 1: no call comes on stdin */
+	int is_unread;	    /* 1: one does, and the stage could not be opened for it */
 	int is_unfinished; /* 1: the stage ends without being done, so that mending goes on with what it leaves */
 };
 #define FILTER_INIT(program, seal_stage) \
@@ -37,7 +39,8 @@ int filter_finish(struct filter *f, jv call, struct sbx_error *err);
 /* For a call that holds an error: add the seal, pass it on. */
 int filter_pass(struct filter *f);
 
-/* No call to seal: write {"sbx":1,"error":…} (or the bare error that came), log, return the class. */
+/* No call to seal: write {"sbx":1,"error":…} (or the bare error that came), log, return the class. After filter_open has failed the stage before is
+ * waited for: what stops all of them is said by the first one alone, whose bare error is passed on. */
 int filter_refuse(struct filter *f, const struct sbx_error *err);
 
 /* The stage's name in error.stage and in runs/CALL. */

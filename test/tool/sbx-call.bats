@@ -35,6 +35,35 @@ setup() {
 	assert_json .result.state completed
 }
 
+@test "what stops every stage is said once, by the first" {
+	local how
+	printf 'surprise: 1\n' >>"$T/sbx.yaml"
+	for how in 'sbx-call true' 'sbx-call <<<"call {\"tool\":\"true\",\"params\":{}}"' \
+		'sbx-policy true | sbx-approve | sbx-cred sbx-run | sbx-audit'; do
+		run_sbx 78 bash -c "$how"
+		assert_call bad_config
+		assert_json .error.stage policy
+		assert_equal "$stderr" "$(printf 'sbx-policy: %s (bad_config)\nsbx-policy: hint: %s' "$(member .error.message <<<"$output")" "$(member .error.hint <<<"$output")")"
+	done
+	# Who has no stage before it, or one that is content, says it itself, and waits for no input where it takes none.
+	run_sbx 78 sbx-approve </dev/null
+	assert_call bad_config
+	run_sbx 78 sbx-audit result 00000000000000000000000000000000 < <(sleep 60)
+	assert_call bad_config
+	sed -i '/surprise/d' "$T/sbx.yaml"
+	sbx-policy true >"$T/call.json"
+	sed '$a surprise: 1' "$T/sbx.yaml" >"$T/other.yaml"
+	run_sbx 78 sbx-approve --config "$T/other.yaml" <"$T/call.json"
+	assert_call bad_config
+	assert_json .error.stage approve
+	assert_contains "$stderr" 'sbx-approve: '
+	# The same with a state directory that cannot be had.
+	sed -i 's|^state: .*|state: sbx.yaml|' "$T/sbx.yaml"
+	run_sbx 78 sbx-call true
+	assert_equal "$(grep -c '^sbx-' <<<"$stderr")" 1
+	assert_contains "$stderr" 'sbx-policy: '
+}
+
 @test "tools are listed through the door" {
 	run_sbx 0 sbx-call <<<tools
 	assert_json '.tools | map(.name) | index("true") != null' true
