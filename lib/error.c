@@ -87,3 +87,20 @@ void sbx_error_clear(struct sbx_error *err)
 {
 	*err = (struct sbx_error)SBX_ERROR_INIT;
 }
+
+const char *sbx_quote(char out[SBX_QUOTE_SIZE], const char *text, size_t len)
+{
+	static const size_t room = SBX_QUOTE_SIZE - sizeof "\"...";
+	size_t used = 1, i = 0;
+
+	out[0] = '"';
+	for (; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		int plain = c >= 0x20 && c <= 0x7e && c != '"' && c != '\\';
+		if (used + (plain ? 1 : sizeof "\\xNN" - 1) > room)
+			break;
+		used += (size_t)snprintf(out + used, SBX_QUOTE_SIZE - used, plain ? "%c" : "\\x%02x", c);
+	}
+	snprintf(out + used, SBX_QUOTE_SIZE - used, "%s", i < len ? "\"..." : "\"");
+	return out;
+}

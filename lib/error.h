@@ -29,7 +29,7 @@ enum sbx_class {
 struct sbx_error {
 	enum sbx_class class;
 	char code[40];	   /* stable snake_case word, listed in sbx(7) */
-	char message[400]; /* one sentence; never quotes input or a secret */
+	char message[400]; /* one sentence; never a secret, input as sbx_quote alone */
 	char hint[400];	   /* what would be accepted, or what to do next; may be empty */
 };
 
@@ -45,6 +45,11 @@ int sbx_fail_errno(struct sbx_error *err, enum sbx_class class, const char *code
 
 /* Set the hint of a filled ERR that has none, and return -1. */
 int sbx_hint(struct sbx_error *err, const char *format, ...) SBX_PRINTF(2, 3);
+
+/* A name that somebody else chose, for a message: LEN bytes of TEXT in double quotes, as \xNN what is not printable ASCII,
+ * a quote or a backslash, cut with "..." behind it. Returns OUT. */
+#define SBX_QUOTE_SIZE 64
+const char *sbx_quote(char out[SBX_QUOTE_SIZE], const char *text, size_t len);
 
 /* Put context and ": " before the message, and return -1. */
 int sbx_wrap(struct sbx_error *err, const char *format, ...) SBX_PRINTF(2, 3);

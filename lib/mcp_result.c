@@ -269,7 +269,8 @@ static int write_call(enum mcp_version version, const char *id, const struct mcp
 static int unknown_tool(const char *id, jv call, struct buf *out, struct sbx_error *err)
 {
 	auto_jv error = json_object(call, "error"), inner = json_object(call, "call");
-	auto_jv data = mcp_copy(mcp_copy(jv_object(), "call", inner, "id"), "hint", error, "hint");
+	/* The toolkit's own hint is for who types its commands. */
+	auto_jv data = json_set_str(mcp_copy(jv_object(), "call", inner, "id"), "hint", "tools/list shows the tools");
 	const char *message = json_str(error, "message");
 	auto_words w = WORDS_INIT(words_max);
 

@@ -10,18 +10,20 @@ static void set_rule(struct deciding *d, const char *kind, const char *name)
 	snprintf(d->rule, sizeof d->rule, "%s:%s", kind, name);
 }
 
-static int deny_unknown_parameter(const struct deciding *d, struct sbx_error *err)
+static int deny_unknown_parameter(const struct deciding *d, jv key, struct sbx_error *err)
 {
 	auto_jv names = jv_is_valid(d->declarations) ? jv_keys(jv_copy(d->declarations)) : jv_array();
-	char list[300] = "";
+	char list[300] = "", quoted[SBX_QUOTE_SIZE];
 	size_t used = 0;
 
 	for (int i = 0, n = json_length(names); i < n && used < sizeof list; i++) {
 		auto_jv name = json_at(names, i);
-		used += (size_t)snprintf(list + used, sizeof list - used, " %s", json_text(name));
+		used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+					 json_text(name));
 	}
-	sbx_fail(err, SBX_DENIED, "unknown_parameter", "the tool has no parameter of this name");
-	return sbx_hint(err, "it takes%s", *list == '\0' ? " no parameters" : list);
+	sbx_fail(err, SBX_DENIED, "unknown_parameter", "%s has no parameter %s", d->question->tool,
+		 sbx_quote(quoted, jv_string_value(key), (size_t)jv_string_length_bytes(jv_copy(key))));
+	return *list == '\0' ? sbx_hint(err, "it takes no parameters") : sbx_hint(err, "it takes: %s", list);
 }
 
 /* A value of the type directory must be there, in a workspace that is configured. */
@@ -110,7 +112,7 @@ static int take_params(struct deciding *d, struct sbx_error *err)
 	for (int i = jv_object_iter(given); jv_object_iter_valid(given, i); i = jv_object_iter_next(given, i)) {
 		auto_jv key = jv_object_iter_key(given, i);
 		if (json_text(key) == NULL || !json_has(d->declarations, json_text(key)))
-			return deny_unknown_parameter(d, err);
+			return deny_unknown_parameter(d, key, err);
 	}
 	if (!jv_is_valid(d->declarations))
 		return 0;
@@ -284,13 +286,16 @@ int policy_decide(struct policy *policy, const struct policy_world *world, const
 		.rule = "default",
 	};
 
+	char quoted[SBX_QUOTE_SIZE];
+
 	*answer = (struct policy_answer){.params = jv_invalid(), .policy = jv_invalid()};
 	int found = policy_tool(policy, question->tool, &d.tool, err);
 	d.declarations = json_object(d.tool, "params");
 	if (found < 0)
 		return -1;
 	if (found == 0) {
-		sbx_fail(err, SBX_DENIED, "unknown_tool", "there is no tool of this name");
+		sbx_fail(err, SBX_DENIED, "unknown_tool", "there is no tool %s",
+			 sbx_quote(quoted, question->tool, strlen(question->tool)));
 		sbx_hint(err, "sbx-policy list shows the tools");
 		answer_denied(&d, answer, err);
 		return 0;

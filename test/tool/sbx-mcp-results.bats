@@ -207,7 +207,7 @@ sign() { "$SBX_BIN/sbx-approve" sign "$1" --key "$T/alice" >/dev/null 2>&1 </dev
 	assert_contains "$(summary)" 'What to do: color: one of red or green'
 	assert_contains "$(summary)" 'Rule: param:color'
 	ask "$(tool 2 echo '{"colour":"red"}')"
-	assert_contains "$(summary)" 'What to do: it takes color dir host label loud'
+	assert_contains "$(summary)" 'What to do: it takes: color, dir, host, label, loud'
 	ask "$(tool 3 echo '{"dir":"envs/nowhere"}')"
 	assert_contains "$(summary)" 'envs/*'
 	ask "$(tool 4 echo '{"color":"green"}')"

@@ -224,6 +224,7 @@ load ../mcp
 	legacy
 	ask "$(call 1)"
 	assert_json .error.code -32602
+	assert_json .error.data.hint 'tools/list shows the tools'
 	bye
 	ends 2
 	serve -- "$DOOR" file "$W/denied:77"
