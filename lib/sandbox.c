@@ -270,6 +270,7 @@ int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, 
 		remove_left(&run);
 		capture_finish(&run.out, &outcome->artifacts);
 		capture_finish(&run.err, &outcome->artifacts);
+		sandbox_say_failure(&run);
 		conclude(&run);
 		outcome->took_ms = clock_mono_ms() - begun;
 		result = 0;

@@ -1,6 +1,7 @@
 /* The frames of a run: what each one means for the outcome. */
 #include "sandbox_frames.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"
@@ -16,6 +17,25 @@ static jv step_at(jv run, unsigned number)
 	auto_jv steps = json_array(run, "steps");
 
 	return number > 0 ? json_at(steps, (int)number - 1) : jv_invalid();
+}
+
+void sandbox_say_failure(const struct run *run)
+{
+	const struct sandbox_outcome *outcome = run->outcome;
+	auto_jv entry = step_at(run->job->run, outcome->step);
+	const char *program = json_str(entry, "program");
+	char words[CAPTURE_WORDS_SIZE] = "", how[32];
+
+	/* What did not start, or was stopped, is told as an error. */
+	if (run->stop != STOP_NONE || outcome->trouble.class != SBX_OK || program == NULL ||
+	    (outcome->exit_code <= 0 && outcome->signal == 0))
+		return;
+	if (run->err_came)
+		capture_words(&run->err, run->err_before, words);
+	snprintf(how, sizeof how, outcome->signal != 0 ? "by signal %d" : "with %d",
+		 outcome->signal != 0 ? outcome->signal : outcome->exit_code);
+	log_line("step %u of %u: %s ended %s%s%s", outcome->step, run->step_count, program, how,
+		 words[0] != '\0' ? ": " : "", words);
 }
 
 int sandbox_step_is(jv run, unsigned step, const char *program, const char *word)
@@ -61,6 +81,8 @@ static int take_step(struct run *run, const struct frame *frame)
 	run->outcome->started = 1;
 	run->outcome->step = frame->step;
 	run->analysing = json_str(entry, "analyse") != NULL;
+	run->err_before = run->outcome->err.bytes.len;
+	run->err_came = 0;
 	log_line("step %u of %u: %s", frame->step, run->step_count, json_str(entry, "program"));
 	if (run->analysing && analysis_running(&run->analysis))
 		return bad_stream(run, "two steps that analyse");
@@ -264,6 +286,7 @@ static int take_frame(struct run *run, const struct frame *frame)
 		capture_feed(&run->out, frame->payload, frame->len);
 		return 0;
 	case FRAME_ERR:
+		run->err_came = 1;
 		capture_feed(&run->err, frame->payload, frame->len);
 		return 0;
 	case FRAME_ARTIFACT:

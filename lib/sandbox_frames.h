@@ -22,6 +22,8 @@ struct run {
 	struct capture out, err;
 	unsigned step_count, exits; /* steps of the table; those that returned 0 */
 	int analysing;		    /* the step that runs is one */
+	size_t err_before;	    /* bytes of stderr that were kept when it began */
+	int err_came;		    /* it wrote some: what the scrubber held back then is not all there is */
 	int reader_fd;		    /* -1 once it has gone */
 	enum stop stop;		    /* why it was told to stop */
 	int64_t guard;		    /* when we lose patience with the driver */
@@ -37,6 +39,9 @@ struct run {
 
 /* Tell the driver to stop, once; the first reason stands. */
 void sandbox_stop(struct run *run, enum stop why);
+
+/* After the streams are finished: the step that ended with a failure, with its last words, for the person who looks on. */
+void sandbox_say_failure(const struct run *run);
 
 /* Serve the frames that are whole, until sbx-plan cannot take more. -1: run->broken says why the stream is not believed
  * any longer. */

@@ -2,6 +2,8 @@
 #include "sandbox_output.h"
 
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "io.h"
 #include "log.h"
@@ -102,6 +104,56 @@ void capture_finish(struct capture *capture, jv *artifacts)
 		return;
 	digest_sha256_hex(capture->text->bytes.data, capture->text->bytes.len, sha256);
 	*artifacts = json_append(take_jv(artifacts), sandbox_artifact(capture->name, sha256, capture->text->bytes.len));
+}
+
+/* Behind blanks and the vertical bar of a box: where the words of the line from LINE to END begin. */
+static const char *skip_frame(const char *line, const char *end)
+{
+	static const char bar[] = "\xe2\x94\x82"; /* U+2502 */
+
+	for (;;) {
+		if (line < end && (*line == ' ' || *line == '\t' || *line == '\r'))
+			line++;
+		else if ((size_t)(end - line) >= sizeof bar - 1 && memcmp(line, bar, sizeof bar - 1) == 0)
+			line += sizeof bar - 1;
+		else
+			return line;
+	}
+}
+
+static void put_words(const char *from, const char *end, char out[CAPTURE_WORDS_SIZE])
+{
+	size_t used = 0;
+
+	while (end > from && (end[-1] == ' ' || end[-1] == '\r'))
+		end--;
+	for (; from < end; from++) {
+		int plain = *from >= 0x20 && *from <= 0x7e;
+		if (used + (plain ? 1 : sizeof "\\xNN" - 1) >= CAPTURE_WORDS_SIZE)
+			break;
+		used += (size_t)snprintf(out + used, CAPTURE_WORDS_SIZE - used, plain ? "%c" : "\\x%02x",
+					 (unsigned char)*from);
+	}
+	out[used] = '\0';
+}
+
+void capture_words(const struct capture *capture, size_t from, char out[CAPTURE_WORDS_SIZE])
+{
+	const struct buf *bytes = &capture->text->bytes;
+	const char *line = buf_str(bytes) + (from < bytes->len ? from : bytes->len);
+	const char *const end = buf_str(bytes) + bytes->len;
+	static const char error[] = "Error";
+
+	out[0] = '\0';
+	while (line < end) {
+		const char *feed = memchr(line, '\n', (size_t)(end - line)), *stop = feed != NULL ? feed : end;
+		const char *words = skip_frame(line, stop);
+		if (words < stop)
+			put_words(words, stop, out);
+		if ((size_t)(stop - words) >= sizeof error - 1 && memcmp(words, error, sizeof error - 1) == 0)
+			return;
+		line = feed != NULL ? feed + 1 : end;
+	}
 }
 
 void capture_clear(struct capture *capture)

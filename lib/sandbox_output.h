@@ -25,6 +25,11 @@ int capture_open(struct capture *capture, const struct sandbox_job *job, const c
 void capture_feed(struct capture *capture, const char *bytes, size_t len);
 /* The end of the stream: an artefact {name, sha256, size} is appended to *ARTIFACTS when the file holds the whole. */
 void capture_finish(struct capture *capture, jv *artifacts);
+/* What a program that failed wrote last, after FINISH: of the kept bytes from FROM on the first line that begins with
+ * "Error" (behind the frame that terraform draws), else the last one that is not empty; as \xNN what is not printable
+ * ASCII. "" when it wrote nothing. */
+#define CAPTURE_WORDS_SIZE 201
+void capture_words(const struct capture *capture, size_t from, char out[CAPTURE_WORDS_SIZE]);
 void capture_clear(struct capture *capture);
 
 /* {name, sha256, size} */

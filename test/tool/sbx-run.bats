@@ -305,10 +305,48 @@ no_sleeper() {
 	assert_json .result.stdout some
 	assert_json .result.stderr words
 	assert_json .error null
+	assert_contains "$stderr" 'sbx-run: step 1 of 1: stepper ended with 7: words'
 	for stream in stdout stderr; do
 		assert_json ".result.artifacts[] | select(.name == \"$stream\") | .sha256" \
 			"$(sha256sum "$T/var/runs/$(printf '%s' "$output" | member .call.id)/$stream" | cut -d' ' -f1)"
 	done
+}
+
+@test "a step that does not end well is said with its own last words" {
+	tool words <<-'EOT'
+		name: words
+		description: Complains.
+		tier: low
+		params:
+		  token: {type: string, pattern: ".*", default: "x"}
+		steps:
+		  - [stepper, err, "Error: of another step", then, fill, "1", "10"]
+		  - [stepper, err, warning, then, fill, "1", "10", then, err, "│ ", then, fill, "1", "10", then, err, "│ Error: no é here{token}",
+		     then, fill, "1", "10", then, err, "the end", then, fill, "2", "10", then, exit, "3"]
+	EOT
+	run_sbx 1 chain words
+	assert_equal "$(grep -c ended <<<"$stderr")" 1
+	assert_contains "$stderr" 'sbx-run: step 2 of 2: stepper ended with 3: Error: no \xc3\xa9 herex'
+	# Cut, and without what nobody may see.
+	run_sbx 1 chain words "token=$(printf 'y%.0s' {1..300})"
+	assert_equal "$(grep -o 'Error: no.*' <<<"$stderr" | wc -c)" 201
+	run_sbx 1 chain words "token= AKIAIOSFODNN7EXAMPLE"
+	assert_contains "$(member .result.stderr <<<"$output")" REDACTED
+	refute_contains "$stderr" AKIAIOSFODNN7
+	# None that begins so: the last one. None at all: none.
+	sed -i 's/│ Error: no/│ no/' "$T/policy/tools/words.yaml"
+	run_sbx 1 chain words
+	assert_contains "$stderr" 'stepper ended with 3: the end'
+	tool words <<-'EOT'
+		name: words
+		description: Says nothing.
+		tier: low
+		steps:
+		  - [stepper, err, "Error: of another step"]
+		  - [stepper, out, "Error: is no error", then, exit, "3"]
+	EOT
+	run_sbx 1 chain words
+	assert_contains "$stderr"$'\n' $'stepper ended with 3\n'
 }
 
 @test "control characters without end still give a legal object" {
