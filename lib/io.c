@@ -103,20 +103,25 @@ int io_check_trust(int fd, const char *what, unsigned flags, struct sbx_error *e
 	return 0;
 }
 
-int io_open_file(int dirfd, const char *name, unsigned flags, struct sbx_error *err)
+int io_open_file_as(int dirfd, const char *name, const char *what, unsigned flags, struct sbx_error *err)
 {
 	auto_fd fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 && errno == ENOENT)
-		return sbx_fail(err, SBX_NO_INPUT, "missing_file", "there is no file %s", name);
+		return sbx_fail(err, SBX_NO_INPUT, "missing_file", "there is no file %s", what);
 	if (fd < 0)
-		return sbx_fail_errno(err, SBX_NO_INPUT, "unreadable_file", "cannot open %s", name);
+		return sbx_fail_errno(err, SBX_NO_INPUT, "unreadable_file", "cannot open %s", what);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return sbx_fail(err, SBX_CONFIG, "unsafe_file", "%s is not a regular file", name);
-	if (flags != 0 && io_check_trust(fd, name, flags, err) < 0)
+		return sbx_fail(err, SBX_CONFIG, "unsafe_file", "%s is not a regular file", what);
+	if (flags != 0 && io_check_trust(fd, what, flags, err) < 0)
 		return -1;
 	return take_fd(&fd);
+}
+
+int io_open_file(int dirfd, const char *name, unsigned flags, struct sbx_error *err)
+{
+	return io_open_file_as(dirfd, name, name, flags, err);
 }
 
 int io_read_file(int dirfd, const char *name, size_t max, unsigned flags, char **out, size_t *len,

@@ -23,8 +23,9 @@ int io_write_all(int fd, const void *bytes, size_t len, struct sbx_error *err);
 int io_read_file(int dirfd, const char *name, size_t max, unsigned flags, char **out, size_t *len,
 		 struct sbx_error *err);
 
-/* The same, opened only: the descriptor, which is the caller's. */
+/* The same, opened only: the descriptor, which is the caller's. WHAT names the file in messages, such as its whole path. */
 int io_open_file(int dirfd, const char *name, unsigned flags, struct sbx_error *err);
+int io_open_file_as(int dirfd, const char *name, const char *what, unsigned flags, struct sbx_error *err);
 
 /* Check owner and mode of an open descriptor as above; WHAT names it in the message. */
 int io_check_trust(int fd, const char *what, unsigned flags, struct sbx_error *err);

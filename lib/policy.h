@@ -14,6 +14,7 @@ int tier_parse(const char *name, enum tier *tier); /* 0 or -1 */
 
 struct policy_file {
 	char *name; /* "policy.yaml", "tools/NAME.yaml", "signals/NAME.yaml" */
+	char *path; /* for messages */
 	char *text; /* NUL behind it; NULL for those of signals/, which are read again when they are compiled */
 	size_t len;
 	unsigned char sha256[32];

@@ -22,6 +22,7 @@ void policy_clear(struct policy *policy)
 {
 	for (size_t i = 0; i < policy->file_count; i++) {
 		free(policy->files[i].name);
+		free(policy->files[i].path);
 		free(policy->files[i].text);
 	}
 	free(policy->files);
@@ -42,15 +43,12 @@ static int as_config(struct sbx_error *err)
 enum reading { READ_TEXT, READ_DIGEST };
 
 /* The digest of a file without its text, by one small block. */
-static int digest_file(int dirfd, const char *name, unsigned flags, struct policy_file *file, struct sbx_error *err)
+static int digest_file(int fd, struct policy_file *file, struct sbx_error *err)
 {
-	auto_fd fd = io_open_file(dirfd, name, flags, err);
 	struct digest d;
 	char block[32768];
 	ssize_t n;
 
-	if (fd < 0)
-		return -1;
 	digest_init(&d);
 	while ((n = read(fd, block, sizeof block)) > 0 && file->len <= LIMIT_YAML) {
 		digest_add(&d, block, (size_t)n);
@@ -58,14 +56,14 @@ static int digest_file(int dirfd, const char *name, unsigned flags, struct polic
 	}
 	digest_finish(&d, file->sha256);
 	if (n < 0)
-		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read %s", name);
-	return file->len > LIMIT_YAML ? sbx_fail(err, SBX_CONFIG, "too_large", "%s is too large", name) : 0;
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read %s", file->path);
+	return file->len > LIMIT_YAML ? sbx_fail(err, SBX_CONFIG, "too_large", "%s is too large", file->path) : 0;
 }
 
-static int read_text(int dirfd, const char *name, unsigned flags, struct policy_file *file, struct sbx_error *err)
+static int read_text(int fd, struct policy_file *file, struct sbx_error *err)
 {
-	if (io_read_file(dirfd, name, LIMIT_YAML, flags, &file->text, &file->len, err) < 0)
-		return -1;
+	if (io_read_all(fd, LIMIT_YAML, &file->text, &file->len, err) < 0)
+		return sbx_wrap(err, "%s", file->path);
 	digest_sha256(file->text, file->len, file->sha256);
 	return 0;
 }
@@ -77,11 +75,29 @@ struct manner {
 };
 static const struct manner trusted_text = {READ_TEXT, IO_TRUSTED}, trusted_digest = {READ_DIGEST, IO_TRUSTED};
 
-static int add_file(struct policy *policy, int dirfd, const char *directory, const char *name, struct manner how,
+/* A directory of the policy: what its files' names begin with, "" for the policy directory itself, and its path. */
+struct place {
+	const char *directory, *path;
+};
+
+static int read_file(int dirfd, const struct place *at, const char *name, struct manner how, struct policy_file *file,
+		     struct sbx_error *err)
+{
+	if (asprintf(&file->name, "%s%s%s", at->directory, *at->directory == '\0' ? "" : "/", name) < 0) {
+		file->name = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	if (asprintf(&file->path, "%s/%s", at->path, name) < 0) {
+		file->path = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	auto_fd fd = io_open_file_as(dirfd, name, file->path, how.flags, err);
+	return fd < 0 || (how.reading == READ_TEXT ? read_text : digest_file)(fd, file, err) < 0 ? as_config(err) : 0;
+}
+
+static int add_file(struct policy *policy, int dirfd, const struct place *at, const char *name, struct manner how,
 		    struct sbx_error *err)
 {
-	struct policy_file file = {.name = NULL};
-
 	if (policy->file_count >= files_max)
 		return sbx_fail(err, SBX_CONFIG, "policy_invalid", "the policy directory holds more than %zu files",
 				files_max);
@@ -89,17 +105,9 @@ static int add_file(struct policy *policy, int dirfd, const char *directory, con
 	if (files == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	policy->files = files;
-	if ((how.reading == READ_TEXT ? read_text : digest_file)(dirfd, name, how.flags, &file, err) < 0) {
-		if (*directory != '\0')
-			sbx_wrap(err, "%s", directory);
-		return as_config(err);
-	}
-	if (asprintf(&file.name, "%s%s%s", directory, *directory == '\0' ? "" : "/", name) < 0) {
-		free(file.text);
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	}
-	policy->files[policy->file_count++] = file;
-	return 0;
+	struct policy_file *file = &files[policy->file_count++];
+	*file = (struct policy_file){.name = NULL};
+	return read_file(dirfd, at, name, how, file, err);
 }
 
 /* WORD.yaml */
@@ -115,39 +123,41 @@ static int is_file_name(const char *name)
 	return schema_is_name(word);
 }
 
-static int read_entries(struct policy *policy, DIR *dir, const char *directory, struct manner how,
+static int read_entries(struct policy *policy, DIR *dir, const struct place *at, struct manner how,
 			struct sbx_error *err)
 {
+	char quoted[SBX_QUOTE_SIZE];
+
 	for (;;) {
 		errno = 0;
 		const struct dirent *entry = readdir(dir);
 		if (entry == NULL && errno != 0)
 			return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot read the directory %s",
-					      directory);
+					      at->path);
 		if (entry == NULL)
 			return 0;
 		if (entry->d_name[0] == '.')
 			continue;
 		/* A tool that is silently skipped for its file's name would be missed for long. */
 		if (!is_file_name(entry->d_name)) {
-			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s holds a file whose name is not NAME.yaml",
-				 directory);
+			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s holds %s, whose name is not NAME.yaml",
+				 at->path, sbx_quote(quoted, entry->d_name, strlen(entry->d_name)));
 			return sbx_hint(err, "remove it, or call it by a lower-case name and .yaml");
 		}
-		if (add_file(policy, dirfd(dir), directory, entry->d_name, how, err) < 0)
+		if (add_file(policy, dirfd(dir), at, entry->d_name, how, err) < 0)
 			return -1;
 	}
 }
 
 /* The files of the directory FD, which it takes. */
-static int read_files(struct policy *policy, int *fd, const char *directory, struct manner how, struct sbx_error *err)
+static int read_files(struct policy *policy, int *fd, const struct place *at, struct manner how, struct sbx_error *err)
 {
 	DIR *dir = fdopendir(*fd);
 
 	if (dir == NULL)
-		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot read the policy's directory %s", directory);
+		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot read the directory %s", at->path);
 	take_fd(fd);
-	int result = read_entries(policy, dir, directory, how, err);
+	int result = read_entries(policy, dir, at, how, err);
 	closedir(dir);
 	return result;
 }
@@ -156,15 +166,19 @@ static int read_directory(struct policy *policy, int dirfd, const char *director
 			  struct sbx_error *err)
 {
 	auto_fd fd = openat(dirfd, directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_free char *path = NULL;
 
 	if (fd < 0 && errno == ENOENT)
 		return 0;
+	if (asprintf(&path, "%s/%s", policy->dir, directory) < 0) {
+		path = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
 	if (fd < 0)
-		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open the policy's directory %s",
-				      directory);
-	if (io_check_trust(fd, directory, IO_TRUSTED, err) < 0)
+		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open the directory %s", path);
+	if (io_check_trust(fd, path, IO_TRUSTED, err) < 0)
 		return as_config(err);
-	return read_files(policy, &fd, directory, how, err);
+	return read_files(policy, &fd, &(struct place){directory, path}, how, err);
 }
 
 static int by_name(const void *a, const void *b)
@@ -246,7 +260,7 @@ int policy_read(const char *dir, enum policy_part part, struct policy *policy, s
 	policy->dir = strdup(dir);
 	if (policy->dir == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	if (add_file(policy, fd, "", "policy.yaml", trusted_text, err) < 0 ||
+	if (add_file(policy, fd, &(struct place){"", dir}, "policy.yaml", trusted_text, err) < 0 ||
 	    read_directory(policy, fd, "tools", trusted_text, err) < 0)
 		return -1;
 	if (part == POLICY_WHOLE && read_directory(policy, fd, "signals", trusted_digest, err) < 0)
@@ -263,9 +277,9 @@ int policy_read_signals(const char *dir, unsigned flags, struct policy *policy, 
 		return digest_policy(policy, err);
 	if (fd < 0)
 		return sbx_fail_errno(err, SBX_CONFIG, "missing_file", "cannot open the directory %s", dir);
-	if (flags != 0 && io_check_trust(fd, "signals", flags, err) < 0)
+	if (flags != 0 && io_check_trust(fd, dir, flags, err) < 0)
 		return as_config(err);
-	if (read_files(policy, &fd, "signals", (struct manner){READ_TEXT, flags}, err) < 0)
+	if (read_files(policy, &fd, &(struct place){"signals", dir}, (struct manner){READ_TEXT, flags}, err) < 0)
 		return -1;
 	return digest_policy(policy, err);
 }
@@ -276,9 +290,9 @@ int policy_load(const char *dir, struct policy *policy, struct sbx_error *err)
 		return -1;
 	const struct policy_file *file = find_file(policy, "policy.yaml");
 	auto_jv root = jv_invalid();
-	if (yaml_jv_parse(file->text, file->len, file->name, &root, err) < 0)
+	if (yaml_jv_parse(file->text, file->len, file->path, &root, err) < 0)
 		return -1;
-	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
+	const struct schema s = {.file = file->path, .text = file->text, .len = file->len, .err = err};
 	if (root_check(&s, root) < 0)
 		return -1;
 	policy->root = take_jv(&root);
@@ -310,9 +324,9 @@ int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_er
 	if (file == NULL)
 		return 0;
 	auto_jv value = jv_invalid();
-	if (yaml_jv_parse(file->text, file->len, file->name, &value, err) < 0)
+	if (yaml_jv_parse(file->text, file->len, file->path, &value, err) < 0)
 		return -1;
-	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
+	const struct schema s = {.file = file->path, .text = file->text, .len = file->len, .err = err};
 	if (tool_check(&s, policy->root, name, value) < 0 || check_signals(policy, name, value, err) < 0)
 		return -1;
 	policy->tools = json_set(take_jv(&policy->tools), name, jv_copy(value));
@@ -323,7 +337,7 @@ int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_er
 /* Compiling costs some 20 ms for each expression, so it is done with the tests and not for each call. */
 static int compile_rules(const struct policy_file *file, jv tool, struct sbx_error *err)
 {
-	const struct schema s = {.file = file->name, .text = file->text, .len = file->len, .err = err};
+	const struct schema s = {.file = file->path, .text = file->text, .len = file->len, .err = err};
 	auto_jv rules = json_array(tool, "when");
 	struct yaml_at at = {.key = "when"};
 
@@ -358,7 +372,7 @@ int policy_load_tools(struct policy *policy, enum policy_depth depth, struct sbx
 			return -1;
 		if (found == 0) {
 			sbx_fail(err, SBX_CONFIG, "policy_invalid", "%s: the file's name is no name of a tool",
-				 file->name);
+				 file->path);
 			return sbx_hint(err, "a tool's name is a lower-case letter, then letters, digits and _");
 		}
 		if (depth == POLICY_WITH_RULES && compile_rules(file, tool, err) < 0)

@@ -35,10 +35,11 @@ static int parse_files(const struct policy *policy, struct files *out, struct sb
 		jv root = jv_invalid();
 		if (strncmp(file->name, directory, sizeof directory - 1) != 0)
 			continue;
-		if (yaml_jv_parse(file->text, file->len, file->name, &root, err) < 0)
+		if (yaml_jv_parse(file->text, file->len, file->path, &root, err) < 0)
 			return -1;
 		out->files[out->count++] = (struct signal_file){
-			.schema = {.file = file->name,
+			.name = file->name,
+			.schema = {.file = file->path,
 				   .text = file->text,
 				   .len = file->len,
 				   .err = err},
@@ -69,6 +70,7 @@ static int run_file(const struct signal_file *file, struct signal_matcher *match
 	const struct yaml_at at = {.key = "signals"};
 	auto_jv rules = json_array(file->root, "signals");
 
+	reporter->file = file->name;
 	for (int i = 0, n = json_length(rules); i < n; i++) {
 		const struct yaml_at here = {.up = &at, .index = i};
 		auto_jv rule = json_at(rules, i);
@@ -116,7 +118,7 @@ static int read_texts(const struct policy *policy, struct policy *texts, struct 
 {
 	auto_free char *dir = NULL;
 
-	if (asprintf(&dir, "%s/%s", policy->dir, directory) < 0) {
+	if (asprintf(&dir, "%s/signals", policy->dir) < 0) {
 		dir = NULL;
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	}

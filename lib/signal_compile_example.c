@@ -214,9 +214,9 @@ static int report(const struct schema *s, const struct yaml_at *at, const char *
 		return schema_fail(s, at, hints[kind], "%s %s with this example", signal, problem);
 	if (reporter->each == NULL)
 		return 0;
-	snprintf(name, sizeof name, "%s %s %s", s->file, signal, kind_names[kind]);
+	snprintf(name, sizeof name, "%s %s %s", reporter->file, signal, kind_names[kind]);
 	if (problem != NULL)
-		snprintf(why, sizeof why, "%s:%zu: it %s", s->file, yaml_line(s->text, s->len, at),
+		snprintf(why, sizeof why, "%s:%zu: it %s", reporter->file, yaml_line(s->text, s->len, at),
 			 problem);
 	reporter->each(reporter->context, name, number, problem == NULL ? NULL : why);
 	return 0;

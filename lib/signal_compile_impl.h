@@ -9,6 +9,7 @@
 
 /* A file under "signals/", parsed. */
 struct signal_file {
+	const char *name; /* borrowed: "signals/NAME.yaml" */
 	struct schema schema;
 	jv root; /* owned */
 };
@@ -22,6 +23,7 @@ struct signal_draft {
 
 /* Where examples go; NULL for EACH: the first one that does not hold is the error. */
 struct signal_reporter {
+	const char *file; /* the name of the one under test */
 	void (*each)(void *context, const char *name, int number, const char *problem);
 	void *context;
 	int failed;

@@ -530,7 +530,7 @@ load ../mcp
 	assert_contains "$output" 'tool       true: Do nothing (cannot run here)'
 	printf 'tests: 7\n' >>"$T/policy/tools/true.yaml"
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check
-	assert_contains "$output" "door       missing  tools/true.yaml"
+	assert_contains "$output" "door       missing  $T/policy/tools/true.yaml"
 	run_sbx 78 "$SBX_BIN/sbx-mcp" --check --config "$T/none.yaml"
 	assert_contains "$output" "there is no settings file $T/none.yaml"
 }

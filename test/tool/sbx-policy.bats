@@ -390,6 +390,33 @@ kept() {
 	[ "$(kept | wc -l)" -eq 3 ]
 }
 
+@test "files of the policy are named by their whole paths" {
+	says() { # TEXT [HINT]
+		run_sbx 78 sbx-policy list
+		assert_contains "$stderr" "$1"
+		assert_contains "$stderr" "${2:-}"
+	}
+	: >"$T/policy/tools/true.yaml~"
+	says "$T/policy/tools holds \"true.yaml~\", whose name is not NAME.yaml"
+	rm "$T/policy/tools/true.yaml~"
+	chmod g+w "$T/policy/tools/true.yaml"
+	says "$T/policy/tools/true.yaml may be written by others" "chmod go-w $T/policy/tools/true.yaml"
+	chmod g-w "$T/policy/tools/true.yaml"
+	chmod g+w "$T/policy/tools"
+	says "$T/policy/tools may be written by others" "chmod go-w $T/policy/tools"
+	chmod g-w "$T/policy/tools"
+	edit tools/true.yaml 's/^tier: low/tier: lo/'
+	says "$T/policy/tools/true.yaml:4: no such tier"
+	edit tools/true.yaml 's/^tier: lo$/tier: low/'
+	add_signals
+	edit signals/net.yaml 's|verdict: .*|verdict: safe|'
+	says "$T/policy/signals/net.yaml:4: is no verdict of a signal"
+	edit signals/net.yaml 's|verdict: .*|verdict: review|'
+	run_sbx 0 sbx-policy list
+	mv "$T/policy/policy.yaml" "$T/policy/aside"
+	says "there is no file $T/policy/policy.yaml"
+}
+
 @test "signals: a tool that makes plans is not served without the directory, be it empty" {
 	run_sbx 0 sbx-policy true
 	run_sbx 0 sbx-policy list --json
@@ -453,7 +480,7 @@ kept() {
 	run_sbx 73 sbx-policy signals "$T/policy/signals" "$T/absent/table"
 	: >"$T/policy/signals/README"
 	run_sbx 78 sbx-policy signals "$T/policy/signals" "$T/table"
-	assert_contains "$stderr" 'whose name is not NAME.yaml'
+	assert_contains "$stderr" "$T/policy/signals holds \"README\", whose name is not NAME.yaml"
 	mkdir "$T/empty"
 	run_sbx 0 sbx-policy signals "$T/empty" "$T/table"
 	[ "$(find "$T" -name '.tmp-*' | wc -l)" -eq 0 ]

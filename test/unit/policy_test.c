@@ -646,7 +646,7 @@ static void test_rules(void)
 	CHECK_STR(ruled("null", "raise: high"), "rule_failed");
 	CHECK_STR(ruled(".params.a.b == 1", "raise: high"), "rule_failed");
 	CHECK_STR(ruled("[range(1000000000)] | length > 1", "raise: high"), "rule_failed");
-	CHECK_STR(ruled("true] , [true", "raise: high"), "tools/t.yaml:6: this jq expression does not compile");
+	CHECK(has(ruled("true] , [true", "raise: high"), "/tools/t.yaml:6: this jq expression does not compile"));
 }
 
 /* Output that nobody vouches for asks more of what follows, as long as the policy says (some_taint: a minute ago). */

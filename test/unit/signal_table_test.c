@@ -190,6 +190,7 @@ static void test_files(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		struct policy_file file = {.name = (char *)(uintptr_t) "signals/t",
+					   .path = (char *)(uintptr_t) "signals/t",
 					   .text = (char *)(uintptr_t)files[i].file,
 					   .len = strlen(files[i].file)};
 		const struct policy policy = {.files = &file, .file_count = 1};
