@@ -312,9 +312,13 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 	o->said.words = argv + optind;
 	o->said.count = argc - optind;
 	int is_person = o->said.count > 0;
-	if ((is_person ? !person_is_command(&o->said)
-		       : o->said.key != NULL || o->said.reason != NULL) ||
-	    (is_person && o->desk != NULL) || (o->wait_ms >= 0 && (is_person || o->desk != NULL)))
+	struct sbx_error wrong = SBX_ERROR_INIT;
+	if (is_person && person_check(&o->said, &wrong) < 0) {
+		log_line("%s", wrong.message);
+		return PARSED_WRONG;
+	}
+	if ((!is_person && (o->said.key != NULL || o->said.reason != NULL)) || (is_person && o->desk != NULL) ||
+	    (o->wait_ms >= 0 && (is_person || o->desk != NULL)))
 		return PARSED_WRONG;
 	return PARSED;
 }

@@ -80,12 +80,15 @@ static enum parsed parse_verb(int argc, char **argv, struct options *o)
 		}
 	if (o->mode == MODE_RESULT && optind < argc)
 		o->call = argv[optind++];
+	else if (o->mode == MODE_RESULT)
+		log_line("result wants an ID");
 	return wrong || optind != argc || (o->mode == MODE_RESULT && o->call == NULL) ? PARSED_WRONG : PARSED;
 }
 
 static enum parsed find_verb(int argc, char **argv, struct options *o)
 {
 	static const char *const verbs[] = {"show", "verify", "head", "result"};
+	char quoted[SBX_QUOTE_SIZE];
 
 	if (o->mode == MODE_MEND) {
 		if (argc > 0)
@@ -99,6 +102,7 @@ static enum parsed find_verb(int argc, char **argv, struct options *o)
 			o->mode = (enum mode)(MODE_SHOW + i);
 			return parse_verb(argc, argv, o);
 		}
+	log_line("there is no command %s", sbx_quote(quoted, argv[0], strlen(argv[0])));
 	return PARSED_WRONG;
 }
 
@@ -320,9 +324,10 @@ struct show {
 	struct timeline timeline;
 	struct buf out;
 	int64_t since;
+	int has_call; /* there was an event of the call that is asked for */
 };
 
-static int is_wanted(const struct show *show, jv event)
+static int is_wanted(struct show *show, jv event)
 {
 	const char *id = json_str(event, "request_id"), *name = json_str(event, "event"),
 		   *time = json_str(event, "time");
@@ -330,6 +335,7 @@ static int is_wanted(const struct show *show, jv event)
 
 	if (show->o->call != NULL && (id == NULL || strncmp(id, show->o->call, strlen(show->o->call)) != 0))
 		return 0;
+	show->has_call = 1;
 	if (show->o->event != NULL && (name == NULL || strcmp(name, show->o->event) != 0))
 		return 0;
 	return show->since == 0 || (time != NULL && clock_parse(time, &at) == 0 && at >= show->since);
@@ -364,6 +370,8 @@ static int show_mode(struct filter *f, const struct options *o)
 		return fail(&err);
 	timeline_init(&show.timeline);
 	int result = audit_each(&f->state, NULL, show_event, &show, &err);
+	if (result == 0 && o->call != NULL && !show.has_call)
+		result = sbx_fail(&err, SBX_NO_INPUT, "call_unknown", "the record has no such call");
 	if (result == 0)
 		result = write_reply(f, &show.out, &err);
 	timeline_clear(&show.timeline);

@@ -47,12 +47,12 @@ struct person_words {
 	const char *reason; /* --reason; NULL */
 };
 
-/* 1 when the words (count > 0) and options are a command: list, show ID, sign ID [--key],
+/* 0 when the words (count > 0) and options are a command: list, show ID, sign ID [--key],
  * deny ID [REASON... | --reason REASON], resolve ID, export ID DIR, verify PATH,
- * enrol NAME [--key]. Then do it: through the desk that the settings name (by default the
+ * enrol NAME [--key]; else "usage" (64), which says what they lack. Then do it: through the desk that the settings name (by default the
  * sbx-approve beside this program), as the person of STARTED; verify and enrol need no desk. What
  * is done is said on stderr, texts and lists go to stdout. */
-int person_is_command(const struct person_words *said);
+int person_check(const struct person_words *said, struct sbx_error *err);
 int person_command(const struct started *started, const struct person_words *said,
 		   struct sbx_error *err);
 

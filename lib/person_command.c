@@ -222,14 +222,14 @@ enum verb {
 };
 
 static const struct {
-	const char *name;
+	const char *name, *wants;
 	int least, most; /* words, with the verb */
 	int key, reason; /* 1: the option may stand */
 } verbs[] = {
-	[VERB_LIST] = {"list", 1, 1, 0, 0},	  [VERB_SHOW] = {"show", 2, 2, 0, 0},
-	[VERB_SIGN] = {"sign", 2, 2, 1, 0},	  [VERB_DENY] = {"deny", 2, 256, 0, 1},
-	[VERB_RESOLVE] = {"resolve", 2, 2, 0, 0}, [VERB_EXPORT] = {"export", 3, 3, 0, 0},
-	[VERB_VERIFY] = {"verify", 2, 2, 0, 0},	  [VERB_ENROL] = {"enrol", 2, 2, 1, 0},
+	[VERB_LIST] = {"list", "no more words", 1, 1, 0, 0},	[VERB_SHOW] = {"show", "an ID", 2, 2, 0, 0},
+	[VERB_SIGN] = {"sign", "an ID", 2, 2, 1, 0},		[VERB_DENY] = {"deny", "an ID", 2, 256, 0, 1},
+	[VERB_RESOLVE] = {"resolve", "an ID", 2, 2, 0, 0},	[VERB_EXPORT] = {"export", "an ID and a DIR", 3, 3, 0, 0},
+	[VERB_VERIFY] = {"verify", "a PATH", 2, 2, 0, 0},	[VERB_ENROL] = {"enrol", "a NAME", 2, 2, 1, 0},
 };
 
 static enum verb find_verb(const char *word)
@@ -241,13 +241,23 @@ static enum verb find_verb(const char *word)
 	return (enum verb)i;
 }
 
-int person_is_command(const struct person_words *said)
+int person_check(const struct person_words *said, struct sbx_error *err)
 {
 	enum verb verb = find_verb(said->words[0]);
+	char quoted[SBX_QUOTE_SIZE];
 
-	return verb != VERB_NONE && said->count >= verbs[verb].least &&
-	       said->count <= verbs[verb].most && (said->key == NULL || verbs[verb].key) &&
-	       (said->reason == NULL || (verbs[verb].reason && said->count == 2));
+	if (verb == VERB_NONE)
+		return sbx_fail(err, SBX_USAGE, "usage", "there is no command %s",
+				sbx_quote(quoted, said->words[0], strlen(said->words[0])));
+	if (said->count < verbs[verb].least || said->count > verbs[verb].most)
+		return sbx_fail(err, SBX_USAGE, "usage", "%s wants %s", verbs[verb].name, verbs[verb].wants);
+	if (said->key != NULL && !verbs[verb].key)
+		return sbx_fail(err, SBX_USAGE, "usage", "%s takes no --key", verbs[verb].name);
+	if (said->reason != NULL && !verbs[verb].reason)
+		return sbx_fail(err, SBX_USAGE, "usage", "%s takes no --reason", verbs[verb].name);
+	if (said->reason != NULL && said->count != 2)
+		return sbx_fail(err, SBX_USAGE, "usage", "the reason stands behind --reason or behind the ID");
+	return 0;
 }
 
 static int at_desk(const struct started *started, enum verb verb, const struct person_words *said,

@@ -163,8 +163,10 @@ int stored_find(const struct state *state, const struct secret *key, const char 
 	auto_free char *bytes = NULL;
 
 	*object = jv_invalid();
-	if (!state_is_id(call))
-		return unknown(err);
+	if (!state_is_id(call)) {
+		sbx_fail(err, SBX_USAGE, "bad_id", "this is no id of a call or an approval");
+		return sbx_hint(err, "an id has 32 hexadecimal digits");
+	}
 	auto_fd run_fd = state_run_open(state, call, &missing);
 	if (run_fd < 0) {
 		if (find_claimer(state, call, principal, claimer, err) < 0)

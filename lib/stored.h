@@ -11,7 +11,7 @@
 int stored_keep(int run_fd, const char *text, size_t len, struct sbx_error *err);
 
 /* The object of CALL (or of the call that claimed the approval CALL), if it is PRINCIPAL's and all its seals verify: *TEXT and *CALL_OBJECT are owned by the caller.
- * "result_unknown" (66): there is none, or it is another principal's, or older than 24 h: always the same answer, so
+ * "bad_id" (64): CALL is none; "result_unknown" (66): there is none, or it is another principal's, or older than 24 h: always the same answer, so
  * that ids of others cannot be tried out. "call_running" (69): a process of this principal's call lives. "call_mended"
  * (class of what is known: 1, 3 or 77): its processes died; the message says what the record knows. "seal_invalid"
  * (77): somebody changed the file. For an approval that no call has used: "approval_required" (75; the hint says whether

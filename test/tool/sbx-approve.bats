@@ -579,6 +579,18 @@ desk() {
 		assert_equal "$output" ""
 		assert_contains "$stderr" "usage: sbx-approve"
 	done
+	# The first line says what is wrong.
+	while IFS='|' read -r line says; do
+		# shellcheck disable=SC2086
+		run_sbx 64 sbx-approve $line </dev/null
+		assert_equal "${stderr%%$'\n'*}" "sbx-approve: $says"
+	done <<-'EOF'
+		frobnicate|there is no command "frobnicate"
+		sign|sign wants an ID
+		export 012345|export wants an ID and a DIR
+		list x|list wants no more words
+		show 012345 --key x|show takes no --key
+	EOF
 	run bash -c "sbx-approve --help >/dev/full 3>&-"
 	assert_equal "$status" 74
 }

@@ -41,6 +41,12 @@ age() {
 		'--mend a b' '--principal x show' '--principal x --peer result y' '--principal x'; do
 		run_sbx 64 sbx-audit $words </dev/null
 	done
+	run_sbx 64 sbx-audit nonsense
+	assert_equal "${stderr%%$'\n'*}" 'sbx-audit: there is no command "nonsense"'
+	run_sbx 64 sbx-audit result
+	assert_equal "${stderr%%$'\n'*}" 'sbx-audit: result wants an ID'
+	run_sbx 64 sbx-audit result zzz
+	assert_call bad_id
 	for words in yesterday 5 d -1d 1w 1000001d ''; do
 		run_sbx 64 sbx-audit show --since "$words"
 	done
@@ -194,6 +200,10 @@ age() {
 	run_sbx 0 sbx-audit show
 	assert_contains "$output" 'audit.open'
 	assert_equal "$(grep -c . <<<"$output")" "$(grep -c . "$RECORD")"
+	run_sbx 66 sbx-audit show --request-id ffff0000ffff
+	assert_equal "$output" ""
+	assert_contains "$stderr" 'the record has no such call (call_unknown)'
+	run_sbx 0 sbx-audit show --request-id "${id:0:10}" --event no.such
 	run_sbx 0 sbx-audit show --request-id "${id:0:10}"
 	assert_equal "$(grep -c . <<<"$output")" 5
 	assert_contains "$output" "${id:0:8}  sandbox.completed    artifacts=[] exit=0 isolation=local kernel=$(uname -r | tr -d '\n')"
@@ -303,8 +313,8 @@ age() {
 	run_sbx 66 sbx-audit --principal other result 0123456789abcdef0123456789abcdef
 	assert_equal "$output" "$other"
 	for wrong in '' ../../etc 0123 "${id^^}"; do
-		run_sbx 66 sbx-audit --principal agent result "$wrong"
-		assert_call result_unknown
+		run_sbx 64 sbx-audit --principal agent result "$wrong"
+		assert_call bad_id
 	done
 	run_sbx 77 sbx-audit --peer result "$id" </dev/null
 	assert_call no_principal
