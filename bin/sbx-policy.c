@@ -264,8 +264,11 @@ static int explain_mode(struct filter *f, const struct options *o, struct reques
 
 static void warn_not_served(jv failed)
 {
-	if (json_length(failed) > 0)
-		log_line("%d tools are not served, because their tests fail: sbx-policy test says which", json_length(failed));
+	int count = json_length(failed);
+
+	if (count > 0)
+		log_line("%d tool%s not served, because %s tests fail: sbx-policy test says which", count,
+			 count == 1 ? " is" : "s are", count == 1 ? "its" : "their");
 }
 
 static int add_list_line(struct buf *page, jv tool, struct sbx_error *err)
@@ -357,6 +360,26 @@ static void add_test_line(void *context, const char *tool, int number, const cha
 		 number, problem == NULL ? "" : ": ", problem == NULL ? "" : problem);
 }
 
+/* Which of some thousand lines there are to look for. */
+static void say_failed(int bad_examples, jv failed, int count)
+{
+	auto_buf names = BUF_INIT(page_max);
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	int64_t sum = bad_examples, failures = 0;
+
+	if (bad_examples > 0)
+		buf_addf(&names, &ignored, " signals %d", bad_examples);
+	for (int i = jv_object_iter(failed); jv_object_iter_valid(failed, i); i = jv_object_iter_next(failed, i)) {
+		auto_jv name = jv_object_iter_key(failed, i);
+		json_int(failed, json_text(name), &failures);
+		sum += failures;
+		buf_addf(&names, &ignored, "%s %s %lld", names.len > 0 ? "," : "", json_text(name),
+			 (long long)failures);
+	}
+	if (sum > 0)
+		log_line("%lld of %d failed:%s", (long long)sum, count, buf_str(&names));
+}
+
 /* Needs settings and policy alone, so that a policy can be tested where nothing runs. */
 static int test_mode(struct filter *f, struct sbx_error *err)
 {
@@ -368,10 +391,12 @@ static int test_mode(struct filter *f, struct sbx_error *err)
 	if (policy_load(f->config.policy, &policy, err) < 0 ||
 	    signal_check(&policy, add_test_line, &tap, &bad_examples, err) < 0 ||
 	    policy_run_tests(&policy, add_test_line, &tap, &failed, err) < 0 ||
-	    buf_addf(&tap.page, err, "1..%d\n", tap.count) < 0 || put_page(f, &tap.page, err) < 0)
+	    buf_addf(&tap.page, err, "1..%d\n", tap.count) < 0 || put_page(f, &tap.page, err) < 0) {
 		result = fail(err);
-	else
+	} else {
+		say_failed(bad_examples, failed, tap.count);
 		result = json_length(failed) > 0 || bad_examples > 0 ? SBX_CONFIG : SBX_OK;
+	}
 	buf_clear(&tap.page);
 	return result;
 }

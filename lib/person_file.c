@@ -22,7 +22,7 @@ int person_unpack(const char *dir, const char *bytes, size_t len, struct sbx_err
 
 	if (mkdir(dir, 0700) < 0)
 		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create",
-				      "cannot make the directory");
+				      "cannot make the directory %s", dir);
 	auto_fd fd = io_open_dir(AT_FDCWD, dir, IO_MUST_EXIST, err);
 	if (fd < 0)
 		return -1;

@@ -227,6 +227,9 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 
 	if (jv_get_kind(step) == JV_KIND_ARRAY)
 		return check_argv(c, at, root, step);
+	if (jv_get_kind(step) != JV_KIND_OBJECT)
+		return schema_fail(c->s, at, "such as - [terraform, plan]",
+				   "a step is a list [PROGRAM, ARGUMENT, ...] or a mapping");
 	if (schema_fields(c->s, at, step, fields, ARRAY_LEN(fields)) < 0)
 		return -1;
 	const char *analyse = json_str(step, "analyse");

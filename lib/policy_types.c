@@ -183,6 +183,8 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 		return schema_fail(s, &at_max, NULL, "is smaller than min");
 	if (type == PARAM_DIRECTORY) {
 		auto_jv under = json_array(declaration, "under");
+		if (!jv_is_valid(under))
+			return schema_fail(s, at, "such as under: [envs/*]", "the type directory needs under:");
 		if (check_under(s, &at_under, under) < 0)
 			return -1;
 	}

@@ -88,7 +88,7 @@ int request_words(struct request *r, char **words, int count, struct sbx_error *
 		char *equals = strchr(words[i], '=');
 		if (equals == NULL || equals == words[i] || !is_utf8(words[i])) {
 			sbx_fail(err, SBX_USAGE, "usage", "an argument is not KEY=VALUE in UTF-8");
-			return sbx_hint(err, "sbx-policy TOOL KEY=VALUE...");
+			return sbx_hint(err, "TOOL KEY=VALUE...");
 		}
 		*equals = '\0';
 		if (json_has(r->params, words[i]))

@@ -139,12 +139,19 @@ static int check_lineage(const struct state *state, const struct ws_state *ws, c
 int ws_state_adopt(const struct state *state, const char *name, const char *path, const char *file,
 		   struct sbx_error *err)
 {
+	struct sbx_error unread = SBX_ERROR_INIT;
 	auto_ws_state ws = WS_STATE_NONE;
 	struct ws_file theirs;
 	auto_fd from = -1;
 
-	if (ws_file_open(AT_FDCWD, file, SBX_BAD_REQUEST, &theirs, &from, err) < 0)
-		return -1;
+	if (ws_file_open(AT_FDCWD, file, SBX_BAD_REQUEST, &theirs, &from, &unread) < 0) {
+		if (strcmp(unread.code, "state_unreadable") != 0) {
+			*err = unread;
+			return -1;
+		}
+		sbx_fail(err, unread.class, unread.code, "%s is no Terraform state", file);
+		return sbx_hint(err, "%s", unread.message);
+	}
 	if (!theirs.present)
 		return sbx_fail(err, SBX_NO_INPUT, "missing_file",
 				"there is no state to adopt: %s is missing or empty", file);

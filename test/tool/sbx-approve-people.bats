@@ -282,6 +282,7 @@ genuine() {
 	run_sbx 77 sbx-approve verify "$T/half"
 	assert_contains "$stderr" approval_incomplete
 	run_sbx 73 sbx-approve export "$id" "$T/out"
+	assert_contains "$stderr" "cannot make the directory $T/out: File exists"
 	assert_contains "$stderr" cannot_create
 }
 

@@ -285,13 +285,15 @@ edit() {
 	run_sbx 0 sbx-policy echo
 	run_sbx 0 sbx-policy list --json
 	assert_json '.tools | map(.name) | [index("true"), index("echo") != null] | tojson' '[null,true]'
-	assert_contains "$stderr" '1 tools are not served'
+	assert_contains "$stderr" '1 tool is not served, because its tests fail'
 	run_sbx 78 sbx-policy test
 	assert_contains "$output" 'not ok'
 	assert_contains "$output" 'true 3: expected deny, got allow'
+	assert_equal "$stderr" "sbx-policy: 1 of $(grep -c '^\(not \)\?ok ' <<<"$output") failed: true 1"
 	edit tools/true.yaml '$d'
 	run_sbx 0 sbx-policy test
 	refute_contains "$output" 'not ok'
+	assert_equal "$stderr" ""
 	run_sbx 0 sbx-policy true
 }
 

@@ -736,6 +736,8 @@ no_sleeper() {
 	run_sbx 73 sbx-run adopt-state envs/staging "$T/other.tfstate"
 	assert_contains "$stderr" state_exists
 	run_sbx 66 sbx-run adopt-state envs/prod "$T/none"
+	run_sbx 65 sbx-run adopt-state envs/prod "$T/sbx.yaml"
+	assert_contains "$stderr" "$T/sbx.yaml is no Terraform state (state_unreadable)"
 	run_sbx 77 sbx-run adopt-state envs/nowhere "$T/old.tfstate"
 	run_sbx 77 sbx-run adopt-state --workspace other envs/staging "$T/old.tfstate"
 	run_sbx 0 chain read_state
