@@ -17,7 +17,7 @@
 
 #include "jq_filter.h"
 
-enum { INPUT_MAX = 16 << 20, NODES_MAX = 256, VARIABLES_MAX = 8 };
+enum { INPUT_MAX = 64 << 20, NODES_MAX = 256, VARIABLES_MAX = 8 };
 
 static char **arguments; /* argv, for jq */
 static char *from_stdin; /* what was read of it, for jq; NULL: nothing */
