@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "clock.h"
 #include "config.h"
 #include "io.h"
@@ -80,15 +81,9 @@ static void close_program(struct program *p)
 
 /* ---- mint ---- */
 
-/* RFC 6749 section 3.3: visible ASCII without quote and backslash. */
 static int is_scope_token(const char *text)
 {
-	if (text == NULL || text[0] == '\0' || strlen(text) > TEXT_MAX)
-		return 0;
-	for (const char *c = text; *c != '\0'; c++)
-		if (*c <= 0x20 || *c >= 0x7f || *c == '"' || *c == '\\')
-			return 0;
-	return 1;
+	return text != NULL && strlen(text) <= TEXT_MAX && ascii_is_visible(text, strlen(text));
 }
 
 /* settings.permissions (a list), else settings.scope (words), else the scope's own name; joined by single spaces. */

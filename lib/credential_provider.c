@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "ascii.h"
 #include "call.h"
 #include "clock.h"
 #include "credential_process.h"
@@ -56,16 +57,6 @@ static jv request_for(const struct credential_broker *broker, const struct lease
 			config_settings(broker->config->providers, json_str(lease->record, "provider")));
 }
 
-static int is_printable(const char *text, size_t max)
-{
-	if (text == NULL || text[0] == '\0' || strlen(text) > max)
-		return 0;
-	for (const char *p = text; *p != '\0'; p++)
-		if (*p < 0x20 || *p > 0x7e)
-			return 0;
-	return 1;
-}
-
 static int protocol_error(struct sbx_error *err, const char *program, const char *what)
 {
 	sbx_fail(err, SBX_PROTOCOL, "provider_protocol", "%s %s", program, what);
@@ -85,10 +76,10 @@ static int provider_failed(const char *program, int status, const struct buf *an
 				WTERMSIG(status));
 	if ((fields == NULL || fields->len == 0) &&
 	    json_parse(buf_str(answer), answer->len, ANSWER_MAX, &reply, &ignored) == 0 &&
-	    call_get_error(reply, &said) == 1 && is_printable(said.message, sizeof said.message) &&
-	    is_printable(said.code, sizeof said.code) &&
+	    call_get_error(reply, &said) == 1 && ascii_is_printable(said.message, sizeof said.message) &&
+	    ascii_is_printable(said.code, sizeof said.code) &&
 	    strspn(said.code, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(said.code)) {
-		if (said.hint[0] != '\0' && !is_printable(said.hint, sizeof said.hint))
+		if (said.hint[0] != '\0' && !ascii_is_printable(said.hint, sizeof said.hint))
 			said.hint[0] = '\0';
 		*err = said;
 		return sbx_wrap(err, "%s", program);
@@ -191,7 +182,7 @@ static int check_minted(const char *program, const struct lease *lease, const st
 		return protocol_error(err, program, "put the secret among the metadata");
 	if (!is_same(reply, lease->record, "provider") || !is_same(reply, lease->record, "lease"))
 		return protocol_error(err, program, "answered for another lease");
-	if (kind != JV_KIND_INVALID && kind != JV_KIND_NULL && !is_printable(json_text(jti), METADATA_MAX))
+	if (kind != JV_KIND_INVALID && kind != JV_KIND_NULL && !ascii_is_printable(json_text(jti), METADATA_MAX))
 		return protocol_error(err, program, "gave a jti that is no short text");
 	if (expires == NULL || strlen(expires) >= CLOCK_RFC3339_SIZE || clock_parse(expires, &at) < 0 ||
 	    at <= clock_seconds())
@@ -229,7 +220,7 @@ jv credential_provider_revoke(const struct credential_broker *broker, const stru
 	if (ask(broker, provider, &request, &answer, &reply, err) < 0)
 		return jv_invalid();
 	const char *state = json_str(reply, "state"), *proof = json_str(reply, "proof");
-	for (size_t i = 0; state != NULL && is_printable(proof, METADATA_MAX) && i < ARRAY_LEN(states); i++)
+	for (size_t i = 0; state != NULL && ascii_is_printable(proof, METADATA_MAX) && i < ARRAY_LEN(states); i++)
 		if (strcmp(state, states[i]) == 0)
 			return json_set_str(json_set_str(jv_object(), "state", state), "proof", proof);
 	protocol_error(err, provider, "gave no state and proof of the revocation");

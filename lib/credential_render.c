@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "io.h"
 #include "json_out.h"
 
@@ -129,11 +130,9 @@ static const char *target_server(jv target)
 	static const char scheme[] = "https://";
 	const char *server = json_str(target, "server");
 
-	if (server == NULL || strncmp(server, scheme, sizeof scheme - 1) != 0 || strlen(server) > SERVER_MAX)
+	if (server == NULL || strncmp(server, scheme, sizeof scheme - 1) != 0 || strlen(server) > SERVER_MAX ||
+	    !ascii_is_visible(server, strlen(server)))
 		return NULL;
-	for (const char *p = server; *p != '\0'; p++)
-		if (*p <= 0x20 || *p >= 0x7f || *p == '"' || *p == '\\')
-			return NULL;
 	return server;
 }
 

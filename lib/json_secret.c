@@ -3,13 +3,7 @@
 
 #include <string.h>
 
-static int is_plain(const unsigned char *bytes, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (bytes[i] <= 0x20 || bytes[i] >= 0x7f || bytes[i] == '"' || bytes[i] == '\\')
-			return 0;
-	return len > 0;
-}
+#include "ascii.h"
 
 static int bad(struct sbx_error *err)
 {
@@ -40,7 +34,7 @@ static int take(struct secret *text, size_t from, struct secret *out, struct sbx
 {
 	size_t to = string_end(text, from), len = to - from;
 
-	if (to == text->len || !is_plain(text->data + from, len))
+	if (to == text->len || !ascii_is_visible(text->data + from, len))
 		return bad(err);
 	if (secret_alloc(out, len, err) < 0 || secret_append(out, text->data + from, len, err) < 0)
 		return -1;
@@ -80,7 +74,7 @@ int json_add_secret(struct secret *out, const char *name, const void *value, siz
 	const char *comma = out->len > 0 && out->data[out->len - 1] != '{' ? "," : "";
 	const char *const before[] = {comma, "\"", name, "\":\""};
 
-	if (!is_plain(value, len))
+	if (!ascii_is_visible(value, len))
 		return bad(err);
 	for (size_t i = 0; i < ARRAY_LEN(before); i++)
 		if (secret_append(out, before[i], strlen(before[i]), err) < 0)

@@ -128,13 +128,13 @@ static int visit(void *context, const struct yaml_place *place, const struct yam
 }
 
 /* The words of the reader may hold some of what was read. */
-static int read_answer(const struct kube_exec *exec, const struct buf *out, const struct kube_exec_given *given,
+static int read_answer(const struct kube_exec *exec, const struct secret *out, const struct kube_exec_given *given,
 		       struct sbx_error *err)
 {
 	struct answer answer = {.given = given, .version = exec->version};
 	struct sbx_error unread = SBX_ERROR_INIT;
 
-	if (yaml_walk(buf_str(out), out->len, "its answer", visit, &answer, &unread) < 0)
+	if (yaml_walk((const char *)out->data, out->len, "its answer", visit, &answer, &unread) < 0)
 		return unread.class == SBX_OS ? (*err = unread, -1) : failed(err, "gave an answer that cannot be read");
 	if (!answer.is_kind || !answer.is_version)
 		return failed(err, "gave something else than an ExecCredential of the version that was asked for");
@@ -145,7 +145,7 @@ static int read_answer(const struct kube_exec *exec, const struct buf *out, cons
 
 /* --- the start --- */
 
-static int start(const struct kube_exec *exec, const char *program, struct buf *out, struct sbx_error *err)
+static int start(const struct kube_exec *exec, const char *program, struct secret *out, struct sbx_error *err)
 {
 	static const char *const always[ALWAYS - 1] = {"HOME=/nonexistent", "LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin"};
 	const char *argv[KUBE_EXEC_ARGS + 2] = {exec->command}, *envp[ALWAYS + KUBE_EXEC_ENV + 1];
@@ -167,7 +167,7 @@ static int start(const struct kube_exec *exec, const char *program, struct buf *
 	envp[n++] = info;
 	envp[n] = NULL;
 	struct spawn what = {.path = program, .argv = argv, .envp = envp, .flags = SPAWN_GROUP};
-	if (spawn_capture(&what, "", 0, out, clock_mono_ms() + answer_ms, &status, &why) < 0)
+	if (spawn_capture_secret(&what, out, clock_mono_ms() + answer_ms, &status, &why) < 0)
 		return failed(err, strcmp(why.code, "timeout") == 0 ? "did not answer in time"
 								    : "cannot be started or read");
 	return spawn_exit_code(status) == 0 ? 0 : failed(err, "failed");
@@ -184,20 +184,16 @@ static int is_known(const char *version)
 int kube_exec_run(const struct kube_exec *exec, const char *program, const struct kube_exec_given *given,
 		  struct sbx_error *err)
 {
-	struct buf out = BUF_INIT(answer_max);
+	auto_secret out = SECRET_INIT;
 	auto_fd fd = io_open_file(AT_FDCWD, program, IO_TRUSTED, err);
 
 	if (fd < 0)
 		return -1;
 	if (!is_known(exec->version))
 		return bad(err, "wants an unknown version of its program's answer");
-	int result = start(exec, program, &out, err);
-	if (result == 0)
-		result = read_answer(exec, &out, given, err);
-	if (out.data != NULL)
-		explicit_bzero(out.data, out.len);
-	buf_clear(&out);
-	return result;
+	if (secret_alloc(&out, answer_max, err) < 0 || start(exec, program, &out, err) < 0)
+		return -1;
+	return read_answer(exec, &out, given, err);
 }
 
 void kube_exec_clear(struct kube_exec *exec)

@@ -267,15 +267,12 @@ static int read_text(const char *text, size_t len, const char *wanted, struct ku
 
 int kubeconfig_read(const char *file, const char *context, struct kube_access *access, struct sbx_error *err)
 {
-	char *text = NULL;
-	size_t len = 0;
+	auto_secret text = SECRET_INIT;
+	auto_fd fd = io_open_file(AT_FDCWD, file, IO_PRIVATE, err);
 
-	if (io_read_file(AT_FDCWD, file, file_max, IO_PRIVATE, &text, &len, err) < 0)
+	if (fd < 0 || secret_read_fd(&text, fd, file_max, err) < 0)
 		return -1;
-	int result = read_text(text, len, context, access, err);
-	explicit_bzero(text, len);
-	free(text);
-	return result;
+	return read_text((const char *)text.data, text.len, context, access, err);
 }
 
 /* The files beside ..data are links to those in it. */

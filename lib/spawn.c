@@ -190,12 +190,32 @@ struct exchange {
 	int in, out; /* our ends; -1 when done */
 	const char *input;
 	size_t left;
+	struct buf *text;      /* where its stdout goes: here, */
+	struct secret *secret; /* or here, and then nowhere else */
 };
 
-static int pump(struct exchange *x, struct buf *out, int64_t deadline, struct sbx_error *err)
+/* As read(2); -1 with ERR when it is more than there is room for. */
+static ssize_t take_text(struct exchange *x, struct sbx_error *err)
 {
 	char block[16384];
+	ssize_t got = read(x->out, block, sizeof block);
 
+	return got > 0 && buf_add(x->text, block, (size_t)got, err) < 0 ? -1 : got;
+}
+
+static ssize_t take_secret(struct exchange *x, struct sbx_error *err)
+{
+	struct secret *s = x->secret;
+
+	if (s->len == s->cap)
+		return sbx_fail(err, SBX_PROTOCOL, "too_large", "a helper's answer is larger than its place");
+	ssize_t got = read(x->out, s->data + s->len, s->cap - s->len);
+	s->len += got > 0 ? (size_t)got : 0;
+	return got;
+}
+
+static int pump(struct exchange *x, int64_t deadline, struct sbx_error *err)
+{
 	while (x->out >= 0) {
 		struct pollfd fds[2] = {{.fd = x->out, .events = POLLIN}, {.fd = x->in, .events = POLLOUT}};
 		int n = poll(fds, 2, clock_left_ms(deadline));
@@ -213,20 +233,22 @@ static int pump(struct exchange *x, struct buf *out, int64_t deadline, struct sb
 				base_close_fd(&x->in);
 		}
 		if (fds[0].revents) {
-			ssize_t got = read(x->out, block, sizeof block);
-			if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-				base_close_fd(&x->out);
-			else if (got > 0 && buf_add(out, block, (size_t)got, err) < 0) {
+			struct sbx_error full = SBX_ERROR_INIT;
+			ssize_t got = x->secret != NULL ? take_secret(x, &full) : take_text(x, &full);
+			if (full.class != SBX_OK) {
+				*err = full;
 				err->class = SBX_PROTOCOL;
 				return -1;
 			}
+			if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+				base_close_fd(&x->out);
 		}
 	}
 	return 0;
 }
 
-int spawn_capture(const struct spawn *what, const void *input, size_t input_len, struct buf *out, int64_t deadline, int *status,
-		  struct sbx_error *err)
+/* X says what is written, and where what is read goes. */
+static int capture(const struct spawn *what, struct exchange *x, int64_t deadline, int *status, struct sbx_error *err)
 {
 	int to_child[2] = {-1, -1}, from_child[2] = {-1, -1};
 	struct spawn_fd fds[SPAWN_MAX_FDS];
@@ -251,13 +273,13 @@ int spawn_capture(const struct spawn *what, const void *input, size_t input_len,
 		goto out;
 	base_close_fd(&to_child[0]);
 	base_close_fd(&from_child[1]);
-	struct exchange x = {.in = take_fd(&to_child[1]), .out = take_fd(&from_child[0]), .input = input,
-			     .left = input_len};
-	if (x.left == 0)
-		base_close_fd(&x.in);
-	result = pump(&x, out, deadline, err);
-	base_close_fd(&x.in);
-	base_close_fd(&x.out);
+	x->in = take_fd(&to_child[1]);
+	x->out = take_fd(&from_child[0]);
+	if (x->left == 0)
+		base_close_fd(&x->in);
+	result = pump(x, deadline, err);
+	base_close_fd(&x->in);
+	base_close_fd(&x->out);
 	if (result == 0 && spawn_wait(&child, deadline, status) != 1)
 		result = sbx_fail(err, SBX_UNAVAILABLE, "timeout", "a helper did not end in time");
 out:
@@ -266,6 +288,22 @@ out:
 		base_close_fd(&from_child[i]);
 	}
 	return result;
+}
+
+int spawn_capture(const struct spawn *what, const void *input, size_t input_len, struct buf *out, int64_t deadline,
+		  int *status, struct sbx_error *err)
+{
+	struct exchange x = {.in = -1, .out = -1, .input = input, .left = input_len, .text = out};
+
+	return capture(what, &x, deadline, status, err);
+}
+
+int spawn_capture_secret(const struct spawn *what, struct secret *out, int64_t deadline, int *status,
+			 struct sbx_error *err)
+{
+	struct exchange x = {.in = -1, .out = -1, .input = "", .secret = out};
+
+	return capture(what, &x, deadline, status, err);
 }
 
 int spawn_exit_code(int status)

@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "error.h"
+#include "secret.h"
 
 struct spawn_fd {
 	int child;  /* number in the child */
@@ -58,6 +59,10 @@ void spawn_kill(struct child *child);
  * when OUT is full, it is killed: "timeout" (69), "too_large" (76). *STATUS as of waitpid. SIGPIPE must be ignored, as start() does. */
 int spawn_capture(const struct spawn *what, const void *input, size_t input_len, struct buf *out, int64_t deadline, int *status,
 		  struct sbx_error *err);
+
+/* The same for an answer that is a secret: it goes into the room of OUT (secret_alloc), and no byte of it anywhere else. */
+int spawn_capture_secret(const struct spawn *what, struct secret *out, int64_t deadline, int *status,
+			 struct sbx_error *err);
 
 /* Exit status of a wait status: 128 + n for signal n, as a shell says it. */
 int spawn_exit_code(int status);

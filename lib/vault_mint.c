@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ascii.h"
 #include "base64.h"
 #include "clock.h"
 
@@ -19,16 +20,6 @@ enum {
 static int bad_answer(struct sbx_error *err, const char *what)
 {
 	return sbx_fail(err, SBX_PROTOCOL, "vault_answer", "the server's answer %s", what);
-}
-
-static int is_printable(const char *text, size_t max)
-{
-	if (text == NULL || text[0] == '\0' || strlen(text) > max)
-		return 0;
-	for (const char *p = text; *p != '\0'; p++)
-		if (*p < 0x20 || *p > 0x7e)
-			return 0;
-	return 1;
 }
 
 /* --- the role --- */
@@ -122,7 +113,7 @@ static int make_child(const struct vault *vault, const struct vault_settings *se
 		return -1;
 	auto_jv auth = json_object(reply.object, "auth");
 	const char *accessor = json_str(auth, "accessor");
-	if (reply.secret.len == 0 || !is_printable(accessor, LEASE_ID_MAX))
+	if (reply.secret.len == 0 || !ascii_is_printable(accessor, LEASE_ID_MAX))
 		return bad_answer(err, "has no child token and accessor");
 	if (vault_journal_add(journal, json_set_str(jv_object(), "accessor", accessor), err) < 0 ||
 	    check_child(auth, scope, session, wish->lifetime_s, err) < 0)
@@ -174,7 +165,7 @@ static int read_credential(const struct vault_reply *reply, const struct vault_w
 	if (json_int(claims, "exp", &exp) < 0 || json_int(reply->object, "lease_duration", &duration) < 0)
 		return bad_answer(err, "does not say when the credential ends");
 	const char *jti = json_str(claims, "jti");
-	if (is_printable(jti, sizeof minted->jti - 1))
+	if (ascii_is_printable(jti, sizeof minted->jti - 1))
 		snprintf(minted->jti, sizeof minted->jti, "%s", jti);
 	minted->expires_at = exp < now + duration ? exp : now + duration;
 	if (minted->expires_at >= now + wish->lifetime_s - SLACK_S)
@@ -211,7 +202,7 @@ static int mint(const struct vault *vault, const struct vault_scope *scope, cons
 	if (*last != VAULT_OK)
 		return -1;
 	const char *id = json_str(reply.object, "lease_id");
-	if (!is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 || id[path.len - 1] != '/')
+	if (!ascii_is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 || id[path.len - 1] != '/')
 		return bad_answer(err, "has no lease of the role that was asked for");
 	/* Whatever else is wrong with it: what was made must be found again. */
 	if (vault_journal_add(journal, json_set_str(jv_object(), "vault_lease", id), err) < 0)

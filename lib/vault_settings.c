@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ascii.h"
+
 enum { NAME_MAX_LEN = 128, TEXT_MAX_LEN = 512 };
 
 static int wrong(struct sbx_error *err, const char *where, const char *member, const char *wanted)
@@ -31,12 +33,7 @@ static int has_unknown(jv object, const char *const *known, const char *where, s
 /* Visible ASCII: what goes into a header or a body cannot end it. */
 static int is_text(const char *text)
 {
-	if (text == NULL || text[0] == '\0' || strlen(text) > TEXT_MAX_LEN)
-		return 0;
-	for (const char *p = text; *p != '\0'; p++)
-		if (*p <= 0x20 || *p >= 0x7f || *p == '"' || *p == '\\')
-			return 0;
-	return 1;
+	return text != NULL && strlen(text) <= TEXT_MAX_LEN && ascii_is_visible(text, strlen(text));
 }
 
 /* A name of Vault, or a path of such: no part of it may be read as something else than a name. */

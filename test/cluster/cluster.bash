@@ -26,6 +26,13 @@ cluster_setup() {
 	request
 }
 
+# The settings of an installation in $T that runs its calls on the cluster; what is its own is added.
+cluster_settings() {
+	printf '%s\n' 'policy: policy' 'state: var' 'allowed_signers: allowed_signers' 'same_account: file' 'workspaces: work'
+	cat "$BATS_FILE_TMPDIR/settings.yaml"
+	echo "    image_pull_policy: $SBX_PULL"
+}
+
 cluster_teardown() { driver_teardown; }
 
 # request [JQ]: the object on the driver's stdin.

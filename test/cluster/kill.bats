@@ -6,11 +6,6 @@ load ../helpers
 load cluster
 load pipeline
 
-setup_file() {
-	cluster_setup_file
-	pipeline_setup_file
-}
-
 setup() {
 	S=$BATS_TEST_TMPDIR
 	pipeline_setup

@@ -4,11 +4,6 @@ load ../helpers
 load cluster
 load pipeline
 
-setup_file() {
-	cluster_setup_file
-	pipeline_setup_file
-}
-
 setup() { pipeline_setup; }
 
 @test "50 calls, 10 at a time: each has its own output, nothing is left; the most memory that our processes had" {

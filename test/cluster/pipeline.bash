@@ -1,8 +1,9 @@
 # Shared by the suites that send whole calls through the pipe to a cluster: an installation without credentials, and what must hold of it afterwards.
 
-# In setup_file, behind cluster_setup_file. $T is the installation; its tools: `say` prints its word; `pause` takes two seconds, by a connection that no policy
+# $T is the installation; its tools: `say` prints its word; `pause` takes two seconds, by a connection that no policy
 # lets through.
-pipeline_setup_file() {
+setup_file() {
+	cluster_setup_file
 	export T=$BATS_FILE_TMPDIR/t
 	mkdir -p "$T/work" "$T/policy/tools"
 	cat >"$T/policy/policy.yaml" <<-POLICY
@@ -34,16 +35,8 @@ pipeline_setup_file() {
 		tests:
 		  - {params: {}, expect: allow}
 	TOOL
-	cat >"$T/sbx.yaml" <<-SETTINGS
-		policy: policy
-		state: var
-		allowed_signers: allowed_signers
-		same_account: file
-		workspaces: work
-		provider: none
-		$(cat "$BATS_FILE_TMPDIR/settings.yaml")
-		    image_pull_policy: $SBX_PULL
-	SETTINGS
+	cluster_settings >"$T/sbx.yaml"
+	echo 'provider: none' >>"$T/sbx.yaml"
 	: >"$T/allowed_signers"
 	chmod -R go-rwx "$T"
 }

@@ -23,19 +23,13 @@ tools_setup() {
 	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
 		base64 -d >"$T/ca.crt"
 	cp "$KUBECONFIG" "$T/admin.kubeconfig"
-	cat >"$T/sbx.yaml" <<-SETTINGS
-		policy: policy
-		state: var
-		allowed_signers: allowed_signers
-		same_account: file
-		workspaces: work
+	cluster_settings >"$T/sbx.yaml"
+	cat >>"$T/sbx.yaml" <<-SETTINGS
 		provider: request
 		providers:
 		  request: {kubeconfig: $T/admin.kubeconfig}
 		targets:
 		  rig: {server: "https://$API_SERVER", ca_file: $T/ca.crt}
-		$(cat "$BATS_FILE_TMPDIR/settings.yaml")
-		    image_pull_policy: $SBX_PULL
 	SETTINGS
 	: >"$T/allowed_signers"
 	chmod -R go-rwx "$T"

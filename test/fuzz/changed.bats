@@ -2,47 +2,38 @@
 # Every fuzz target over many changed copies of what it reads, the same in every run. make test runs fewer of three of them.
 
 load ../helpers
+load ../fuzz
 
 setup() {
-	cd "$BATS_TEST_TMPDIR" || return 1
-	corpus=$BATS_TEST_DIRNAME/../corpus
-	plans=("$corpus"/plans/*.json "$corpus"/plans/hostile/*.json "$corpus"/plans-kubernetes/*.json)
-	[ "${#plans[@]}" -gt 60 ]
-}
-
-# fuzz NAME ROUNDS FILE...: what the target was handed when it ended the process is shown.
-fuzz() {
-	run "$SBX_BUILD/test/$1" --mutate "$2" --seed 5 "${@:3}"
-	[ "$status" -eq 0 ] || base64 crash-input
-	assert_equal "$status" 0
-	assert_equal "$output" "$(($# - 2)) files, $2 changed copies"
+	fuzz_setup
+	plans+=("$corpus"/plans-kubernetes/*.json)
 }
 
 @test "plan_read_fuzz" {
-	fuzz plan_read_fuzz 20000 "${plans[@]}"
+	fuzz plan_read_fuzz 5 20000 "${plans[@]}"
 }
 
 @test "plan_tree_fuzz" {
-	fuzz plan_tree_fuzz 20000 "${plans[@]}"
+	fuzz plan_tree_fuzz 5 20000 "${plans[@]}"
 }
 
 @test "json_lex_fuzz" {
-	fuzz json_lex_fuzz 20000 "${plans[@]}"
+	fuzz json_lex_fuzz 5 20000 "${plans[@]}"
 }
 
 @test "hcl_fuzz" {
-	fuzz hcl_fuzz 20000 "$corpus"/hcl/*
+	fuzz hcl_fuzz 5 20000 "$corpus"/hcl/*
 }
 
 @test "signal_table_fuzz" {
-	fuzz signal_table_fuzz 5000 "$SBX_BUILD/share/sbx/signals.table"
+	fuzz signal_table_fuzz 5 5000 "$SBX_BUILD/share/sbx/signals.table"
 }
 
 # Bytes 1 to 7 stand for keys and options.
 @test "signers_fuzz" {
 	printf 'alice \5 \1\nbob \6,\7 \3\n' >options
 	printf '# people\n\nalice \1 at home\n"carol c" \2\n*,!bob \4\n' >names
-	fuzz signers_fuzz 20000 options names
+	fuzz signers_fuzz 5 20000 options names
 }
 
 # The first byte says how the rest is read.
@@ -55,5 +46,5 @@ fuzz() {
 	{ printf '\1'; cat public; } >1
 	{ printf '\2'; cat blob; } >2
 	{ printf '\3'; head -c 200 blob; } >3
-	fuzz sshsig_fuzz 20000 0 1 2 3
+	fuzz sshsig_fuzz 5 20000 0 1 2 3
 }

@@ -2,28 +2,11 @@
 # The credential through the whole real chain, from policy to record, and into a real sandbox. A tap before sbx-run tells the test the token.
 
 load ../helpers
+load ../tap
 
 setup() {
 	fresh_state
-	I=$BATS_TEST_TMPDIR/i
-	TAP=$I/bin/tap
-	mkdir -p "$TAP" "$I/libexec"
-	cp "$SBX_BIN"/sbx-policy "$SBX_BIN"/sbx-approve "$SBX_BIN"/sbx-cred "$SBX_BIN"/sbx-audit "$SBX_BIN"/sbx-plan "$SBX_BIN"/sbx-call "$I/bin/"
-	cp "$SBX_BIN/sbx-run" "$I/bin/sbx-run.real"
-	cp "$ROOT/test/fakes/sbx-run-tap" "$I/bin/sbx-run"
-	cp -r "$SBX_LIBEXEC" "$I/libexec/sbx"
-	cat >"$T/policy/tools/cred_sleep.yaml" <<-'EOT'
-		name: cred_sleep
-		title: Wait with a credential
-		description: Holds a credential until it is stopped.
-		tier: low
-		steps:
-		  - [stepper, env, SBX_TOKEN, then, sleep]
-		credentials: [{scope: test-read, as: token, env: SBX_TOKEN}]
-		limits: {deadline: 20s, grace: 1s}
-		tests:
-		  - {expect: allow}
-	EOT
+	tap_setup
 	started=()
 }
 

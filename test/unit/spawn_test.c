@@ -130,11 +130,29 @@ static void test_crossed_descriptors(void)
 	CHECK_STR(buf_str(&out), "ba");
 }
 
+/* An answer that is a secret: whole in its place, or refused. */
+static void test_secret(void)
+{
+	const char *argv[] = {"sh", "-c", "printf %5000d 7", NULL}, *more[] = {"sh", "-c", "printf %20000d 7", NULL};
+	struct spawn what = {.path = "/bin/sh", .argv = argv};
+	struct sbx_error e = SBX_ERROR_INIT;
+	auto_secret out = SECRET_INIT, small = SECRET_INIT;
+	int status = 1;
+
+	CHECK(secret_alloc(&out, 16000, &e) == 0 && secret_alloc(&small, 4000, &e) == 0);
+	CHECK(spawn_capture_secret(&what, &out, clock_mono_ms() + 5000, &status, &e) == 0 && status == 0);
+	CHECK(out.len == 5000 && out.data[4999] == '7');
+	what.argv = more;
+	CHECK(spawn_capture_secret(&what, &small, clock_mono_ms() + 5000, &status, &e) < 0 && e.class == SBX_PROTOCOL);
+	CHECK_STR(e.code, "too_large");
+}
+
 int main(void)
 {
 	signal(SIGPIPE, SIG_IGN); /* as start() does */
 	test_world();
 	test_dispositions();
+	test_secret();
 	test_no_deadlock();
 	test_deadline();
 	test_failures();

@@ -3,32 +3,15 @@
 
 load ../helpers
 load vault
+load ../tap
 
 setup_file() { vault_setup_file; }
 teardown_file() { vault_teardown_file; }
 
 setup() {
 	vault_setup
-	I=$BATS_TEST_TMPDIR/i
-	TAP=$I/bin/tap
-	mkdir -p "$TAP" "$I/libexec"
-	cp "$SBX_BIN"/sbx-policy "$SBX_BIN"/sbx-approve "$SBX_BIN"/sbx-cred "$SBX_BIN"/sbx-audit "$SBX_BIN"/sbx-plan "$I/bin/"
-	cp "$SBX_BIN/sbx-run" "$I/bin/sbx-run.real"
-	cp "$ROOT/test/fakes/sbx-run-tap" "$I/bin/sbx-run"
-	cp -r "$SBX_LIBEXEC" "$I/libexec/sbx"
+	tap_setup
 	sed -i "s|^  test-read:.*|  test-read: {provider: vault, mount: $NS, role: pod-reader, policy: sbx-$NS, reads_secrets: false}|" "$T/policy/policy.yaml"
-	cat >"$T/policy/tools/cred_sleep.yaml" <<-'EOT'
-		name: cred_sleep
-		title: Wait with a credential
-		description: Holds a credential until it is stopped.
-		tier: low
-		steps:
-		  - [stepper, env, SBX_TOKEN, then, sleep]
-		credentials: [{scope: test-read, as: token, env: SBX_TOKEN}]
-		limits: {deadline: 20s, grace: 1s}
-		tests:
-		  - {expect: allow}
-	EOT
 	PID=
 }
 
@@ -110,9 +93,10 @@ mended() {
 	wait_until 12 refused
 }
 
-@test "killed at each request of the mint, the server having answered or not" {
+# killed_at STEP...: at each of these requests, which the server has got or not.
+killed_at() {
 	local step fault
-	for step in lookup-self token/create/ /creds/; do
+	for step in "$@"; do
 		for fault in hang-before hang-after; do
 			uncut
 			cut_at "$fault" "$step"
@@ -125,17 +109,10 @@ mended() {
 	done
 }
 
+@test "killed at each request of the mint, the server having answered or not" {
+	killed_at lookup-self token/create/ /creds/
+}
+
 @test "killed at each request of the end" {
-	local step fault
-	for step in leases/revoke leases/lookup revoke-accessor; do
-		for fault in hang-before hang-after; do
-			uncut
-			cut_at "$fault" "$step"
-			start cred_show
-			wait_until 10 grep -q "$step.* $fault" "$C/requests"
-			killed
-			uncut
-			mended
-		done
-	done
+	killed_at leases/revoke leases/lookup revoke-accessor
 }

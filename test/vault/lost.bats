@@ -23,14 +23,19 @@ asked_once() { # PATH
 	esac
 }
 
+# mint_cut FAULT STEP: a mint of a lease of its own, whose connection ends there.
+mint_cut() {
+	LEASE=$(head -c 16 /dev/urandom | xxd -p)
+	cut_at "$1" "$2"
+	mint 69
+	assert_call server_cut
+	asked_once "$2"
+	uncut
+}
+
 @test "the connection ends before the request: nothing was made, and mending says so" {
 	for step in "${steps[@]}"; do
-		LEASE=$(head -c 16 /dev/urandom | xxd -p)
-		cut_at cut-before "$step"
-		mint 69
-		assert_call server_cut
-		asked_once "$step"
-		uncut
+		mint_cut cut-before "$step"
 		revoke 0 revoked
 		nothing_is_live
 	done
@@ -38,12 +43,7 @@ asked_once() { # PATH
 
 @test "the answer is lost: nothing is asked for twice, and mending finds what was made" {
 	for step in "${steps[@]}"; do
-		LEASE=$(head -c 16 /dev/urandom | xxd -p)
-		cut_at cut-after "$step"
-		mint 69
-		assert_call server_cut
-		asked_once "$step"
-		uncut
+		mint_cut cut-after "$step"
 		if [ "$step" = token/create/ ]; then assert_equal "$(children | wc -l)" 1; fi
 		if [ "$step" = /creds/ ]; then assert_equal "$(leases | wc -l)" 1; fi
 		revoke 0 revoked

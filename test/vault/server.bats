@@ -34,12 +34,15 @@ rig_alone() {
 @test "the server is killed while it mints" {
 	rig_alone
 	local pid
+	# Whole or not, the answer to the mint does not reach the provider.
+	cut_at hang-after /creds/
 	request
 	"$V" mint --secret-fd 7 <"$T/request" 7>"$T/fields" >"$T/answer" 2>"$T/errors" 3>&- &
 	pid=$!
 	wait_until 5 grep -qs accessor "$T/var/vault/$LEASE"
 	kill -9 "$(cat "$(dirname "$VAULT_CACERT")/pid")"
 	wait "$pid" || true
+	uncut
 	"$RIG/openbao" up >/dev/null 3>&-
 	revoke 0 revoked
 	assert_equal "$(children)$(leases)" ''
