@@ -254,6 +254,7 @@ test-load:
 
 # accounts: real accounts, sudo and sshd in namespaces of their own (root). cluster: against the cluster of KUBECONFIG (an administrator's), what fakes
 # cannot say. heavy: hundreds of races, and a kill or a failed system call at each step of each stage. oracle: sshsig against ssh-keygen in whole.
+# remote: API servers and Vaults that fail on demand, and the deadlines that this takes.
 .PHONY: $(suites:%=test-%)
 # A cluster has one admission policy, which names one image: one file after the other.
 test-cluster: export SBX_TEST_JOBS := 1
@@ -266,7 +267,7 @@ $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 test-sanitize:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) test-build
-	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --without sbx-run-local sbx-entry links quick-jq
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote --without sbx-run-local sbx-entry links quick-jq
 
 # All fuzz targets over many changed inputs, with sanitizers; make fuzz goes on from there.
 test-fuzz:

@@ -53,9 +53,14 @@ static size_t escape(uint32_t c, char *out)
 			out[1] = short_forms[i + 1];
 			return 2;
 		}
-	if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029)
-		return (size_t)snprintf(out, 8, "\\u%04x", (unsigned)c);
-	return 0;
+	if (c >= 0x20 && (c < 0x7f || c >= 0xa0) && c != 0x2028 && c != 0x2029)
+		return 0;
+	/* Not snprintf: a hostile plan has megabytes of these. */
+	out[0] = '\\';
+	out[1] = 'u';
+	for (size_t i = 0; i < 4; i++)
+		out[2 + i] = "0123456789abcdef"[c >> (12 - 4 * i) & 0xf];
+	return 6;
 }
 
 struct piece {
@@ -84,15 +89,22 @@ static struct piece next_piece(const char *text, size_t left)
 	return piece;
 }
 
+/* How many bytes from here on stand for themselves. */
+static size_t plain_run(const char *text, size_t left)
+{
+	size_t n = 0;
+
+	while (n < left && text[n] >= 0x20 && text[n] < 0x7f && text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 int json_out_string(struct buf *b, const char *text, size_t len, struct sbx_error *err)
 {
 	if (buf_add(b, "\"", 1, err) < 0)
 		return -1;
 	for (size_t i = 0; i < len;) {
-		size_t plain = 0;
-		while (i + plain < len && text[i + plain] >= 0x20 && text[i + plain] < 0x7f &&
-		       text[i + plain] != '"' && text[i + plain] != '\\')
-			plain++;
+		size_t plain = plain_run(text + i, len - i);
 		if (plain > 0) {
 			if (buf_add(b, text + i, plain, err) < 0)
 				return -1;
@@ -112,6 +124,11 @@ size_t json_out_string_size(const char *text, size_t len)
 	size_t size = 2;
 
 	for (size_t i = 0; i < len;) {
+		size_t plain = plain_run(text + i, len - i);
+		size += plain;
+		i += plain;
+		if (i == len)
+			break;
 		struct piece piece = next_piece(text + i, len - i);
 		size += piece.out;
 		i += piece.in;

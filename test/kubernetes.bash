@@ -9,6 +9,9 @@ kube_setup_file() {
 		echo 'python3 is needed for the fake API server'
 		return 1
 	}
+	# What python3 is may be a script that looks for one of many: a quarter of a second each time.
+	PYTHON=$(python3 -c 'import sys; print(sys.executable)')
+	export PYTHON
 	# One certificate for the whole file.
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=fake -addext subjectAltName=IP:127.0.0.1 \
 		-keyout "$BATS_FILE_TMPDIR/tls.key" -out "$BATS_FILE_TMPDIR/tls.crt" 2>/dev/null
@@ -20,7 +23,7 @@ fake_api() {
 	mkdir -p "$K"
 	cp "$BATS_FILE_TMPDIR"/tls.* "$K"
 	mkfifo "$K/life"
-	"$ROOT/test/fakes/kube-api" "$K" "$@" <"$K/life" 3>&- 2>"$K/stderr" &
+	"$PYTHON" -I -S "$ROOT/test/fakes/kube-api" "$K" "$@" <"$K/life" 3>&- 2>"$K/stderr" &
 	exec {LIFE}>"$K/life"
 	wait_until 10 test -s "$K/port"
 	PORT=$(cat "$K/port")

@@ -289,7 +289,7 @@ static void test_since(void)
 /* A head is found wherever the blocks of the search end, among lines of every length. */
 static void test_since_far(void)
 {
-	enum { EVENTS = 130, LONGEST = 60000 };
+	enum { EVENTS = 60, LONGEST = 60000 };
 	auto_state state = fresh();
 	struct sbx_error err = SBX_ERROR_INIT;
 	static char filler[LONGEST + 1], heads[EVENTS][65];
