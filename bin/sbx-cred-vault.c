@@ -5,39 +5,28 @@
 #include <string.h>
 
 #include "clock.h"
-#include "config.h"
 #include "io.h"
 #include "log.h"
-#include "provider.h"
-#include "state.h"
+#include "provider_work.h"
 #include "vault_mint.h"
 #include "vault_revoke.h"
 
-enum {
-	VERB_MS = 9000, /* sbx-cred ends us after ten seconds */
-	LIFETIME_MIN_S = 600,
-	LIFETIME_MAX_S = 86400,
-	CA_MAX = 256 * 1024,
-};
+enum { CA_MAX = 256 * 1024 };
 
 static const char usage[] = "usage: sbx-cred-vault mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
 			    "       sbx-cred-vault revoke [--config FILE]   < request\n";
 
 struct program {
-	jv request;
-	struct config config;
-	struct state state;
-	int dir; /* state/vault */
+	struct provider_work work;
 	struct vault_settings settings;
 	struct buf ca;
 	struct http_identity identity;
 	struct vault vault;
 	struct vault_session session;
-	struct vault_journal journal;
 };
 #define PROGRAM_INIT                                                                                                   \
 	{                                                                                                              \
-		.state = STATE_NONE, .dir = -1, .ca = BUF_INIT(CA_MAX), .session = VAULT_SESSION_INIT                  \
+		.work = PROVIDER_WORK_INIT, .ca = BUF_INIT(CA_MAX), .session = VAULT_SESSION_INIT                      \
 	}
 
 static int read_ca(struct program *p, struct sbx_error *err)
@@ -54,7 +43,7 @@ static int read_ca(struct program *p, struct sbx_error *err)
 
 static int open_server(struct program *p, struct sbx_error *err)
 {
-	auto_jv settings = config_settings(p->config.providers, "vault");
+	auto_jv settings = config_settings(p->work.config.providers, "vault");
 
 	if (vault_settings_read(settings, &p->settings, err) < 0 || read_ca(p, err) < 0)
 		return -1;
@@ -65,19 +54,13 @@ static int open_server(struct program *p, struct sbx_error *err)
 	};
 	p->vault = (struct vault){.http = http_new(&p->identity, err),
 				  .namespace = p->settings.namespace,
-				  .deadline = clock_mono_ms() + VERB_MS};
+				  .deadline = clock_mono_ms() + PROVIDER_VERB_MS};
 	return p->vault.http != NULL ? 0 : -1;
 }
 
-static int open_program(const struct provider *provider, struct program *p, struct sbx_error *err)
+static int log_in(struct program *p, struct sbx_error *err)
 {
-	if (provider_read_request(&p->request, err) < 0 || config_load(provider->started.config, &p->config, err) < 0 ||
-	    state_open(p->config.state, &p->state, err) < 0)
-		return -1;
-	p->dir = state_dir(&p->state, "vault", err);
-	p->journal.dir = p->dir;
-	p->journal.lease = json_str(p->request, "lease");
-	return p->dir < 0 ? -1 : open_server(p, err);
+	return vault_login(&p->vault, &p->settings, p->work.config.file, p->work.dir, &p->session, err);
 }
 
 static void close_program(struct program *p)
@@ -88,63 +71,40 @@ static void close_program(struct program *p)
 		log_error(&err);
 	secret_clear(&p->session.token);
 	http_free(p->vault.http);
-	vault_journal_clear(&p->journal);
 	vault_settings_clear(&p->settings);
 	buf_clear(&p->ca);
-	base_close_fd(&p->dir);
-	state_close(&p->state);
-	config_clear(&p->config);
-	jv_free(p->request);
+	provider_work_close(&p->work);
 }
 
 /* ---- mint ---- */
 
-static int make_wish(jv request, struct vault_wish *wish, struct sbx_error *err)
-{
-	wish->call = json_str(request, "call");
-	wish->principal = json_str(request, "principal");
-	if (wish->call == NULL || wish->principal == NULL || json_int(request, "lifetime_s", &wish->lifetime_s) < 0 ||
-	    wish->lifetime_s < 0 || wish->lifetime_s > LIFETIME_MAX_S)
-		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
-				"the request has no call, no principal, or no lifetime_s of at most a day");
-	/* Kubernetes makes no shorter token, and says so only when half of it exists. */
-	if (wish->lifetime_s < LIFETIME_MIN_S)
-		wish->lifetime_s = LIFETIME_MIN_S;
-	return 0;
-}
-
 static int mint(const struct provider *provider, struct program *p, const struct vault_scope *scope,
-		struct vault_minted *minted, struct sbx_error *err)
+		struct sbx_error *err)
 {
-	struct vault_wish wish;
-	char expires[CLOCK_RFC3339_SIZE];
+	auto_provider_minted minted = PROVIDER_MINTED_INIT;
+	struct provider_journal *journal = &p->work.journal;
+	struct provider_wish wish;
 
-	if (make_wish(p->request, &wish, err) < 0 ||
-	    vault_login(&p->vault, &p->settings, p->config.file, p->dir, &p->session, err) < 0 ||
+	if (provider_wish_read(p->work.request, &wish, err) < 0 || log_in(p, err) < 0 ||
 	    vault_check_session(&p->vault, &p->session, err) < 0 ||
-	    vault_mint(&p->vault, &p->settings, scope, &p->session, &wish, &p->journal, minted, err) < 0 ||
-	    provider_give(provider, "token", &minted->token, err) < 0)
+	    vault_mint(&p->vault, &p->settings, scope, &p->session, &wish, journal, &minted, err) < 0)
 		return -1;
-	clock_format(minted->expires_at, expires);
-	jv answer = json_set_str(json_set_str(jv_object(), "provider", "vault"), "lease", p->journal.lease);
-	answer = json_set(answer, "jti", minted->jti[0] != '\0' ? jv_string(minted->jti) : jv_null());
-	answer = json_set_str(answer, "expires_at", expires);
-	return provider_reply(provider, json_set(answer, "fields", json_append(jv_array(), jv_string("token"))), err);
+	return provider_hand_over(provider, "vault", journal->lease, &minted, err);
 }
 
 static int do_mint(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct vault_scope scope = {.role = NULL};
-	struct vault_minted minted = VAULT_MINTED_INIT;
-	int result = open_program(provider, &p, err);
+	int result = provider_work_open(provider, "vault", &p.work, err);
 
-	auto_jv settings = json_object(p.request, "settings");
+	auto_jv settings = json_object(p.work.request, "settings");
+	if (result == 0)
+		result = open_server(&p, err);
 	if (result == 0)
 		result = vault_scope_read(settings, &scope, err);
 	if (result == 0)
-		result = mint(provider, &p, &scope, &minted, err);
-	secret_clear(&minted.token);
+		result = mint(provider, &p, &scope, err);
 	vault_scope_clear(&scope);
 	close_program(&p);
 	return result;
@@ -152,35 +112,34 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 
 /* ---- revoke ---- */
 
-static int give_back(struct program *p, struct vault_outcome *outcome, struct sbx_error *err)
+static int give_back(struct program *p, struct provider_outcome *outcome, struct sbx_error *err)
 {
-	int found = vault_journal_read(&p->journal, err);
+	struct provider_journal *journal = &p->work.journal;
+	int found = provider_journal_read(journal, err);
 
 	if (found < 0)
 		return -1;
 	if (found == 0) {
-		*outcome = (struct vault_outcome){"revoked",
-						  "nothing is kept of this lease: not minted, or revoked before"};
+		provider_say(outcome, "revoked", "nothing is kept of this lease: not minted, or revoked before");
 		return 0;
 	}
-	if (vault_login(&p->vault, &p->settings, p->config.file, p->dir, &p->session, err) < 0 ||
-	    vault_revoke(&p->vault, &p->session, &p->journal, outcome, err) < 0)
+	if (log_in(p, err) < 0 || vault_revoke(&p->vault, &p->session, journal, outcome, err) < 0)
 		return -1;
-	return strcmp(outcome->state, "deferred") == 0 ? 0 : vault_journal_end(&p->journal, err);
+	return strcmp(outcome->state, "deferred") == 0 ? 0 : provider_journal_end(journal, err);
 }
 
 static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
-	struct vault_outcome outcome;
-	int result = open_program(provider, &p, err);
+	struct provider_outcome outcome;
+	int result = provider_work_open(provider, "vault", &p.work, err);
 
+	if (result == 0)
+		result = open_server(&p, err);
 	if (result == 0)
 		result = give_back(&p, &outcome, err);
 	if (result == 0)
-		result = provider_reply(
-			provider,
-			json_set_str(json_set_str(jv_object(), "state", outcome.state), "proof", outcome.proof), err);
+		result = provider_tell(provider, &outcome, err);
 	close_program(&p);
 	return result;
 }

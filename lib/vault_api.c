@@ -5,13 +5,10 @@
 #include <string.h>
 
 #include "clock.h"
-#include "io.h"
+#include "http_again.h"
 #include "json_secret.h"
 
 enum {
-	TRIES = 5,
-	FIRST_WAIT_MS = 200, /* then twice as long each time, less a random part, so that callers do not come in step */
-	KEEP_MS = 1000,	     /* a try that begins has at least this */
 	PATH_MAX_BYTES = 1024,
 	HEADER_SIZE = 300,
 };
@@ -191,7 +188,7 @@ static int set_token(const struct secret *token, struct secret *line, struct sbx
 }
 
 static enum verdict try_once(const struct vault *vault, const struct vault_request *request, struct vault_reply *reply,
-			     int64_t *wait_ms, struct sbx_error *err)
+			     int64_t *retry_ms, struct sbx_error *err)
 {
 	auto_buf path = BUF_INIT(PATH_MAX_BYTES);
 	auto_secret line = SECRET_INIT, body = SECRET_INIT;
@@ -227,41 +224,23 @@ static enum verdict try_once(const struct vault *vault, const struct vault_reque
 		return REFUSED;
 	enum verdict verdict =
 		http_finish(vault->http, x, err) < 0 ? UNKNOWN : read_answer(request, x, &body, reply, err);
-	*wait_ms = http_retry_ms(x);
+	*retry_ms = http_retry_ms(x);
 	http_end(x);
 	return verdict;
-}
-
-/* Half of the time and a random part of the other half. */
-static int64_t spread(int64_t ms)
-{
-	uint16_t part;
-
-	io_random(&part, sizeof part);
-	return ms / 2 + ms / 2 * part / 65536;
-}
-
-static void sleep_ms(int64_t ms)
-{
-	poll(NULL, 0, (int)ms);
 }
 
 enum vault_answer vault_ask(const struct vault *vault, const struct vault_request *request, struct vault_reply *reply,
 			    struct sbx_error *err)
 {
-	int64_t backoff = FIRST_WAIT_MS;
+	struct http_again again = HTTP_AGAIN_INIT;
 
-	for (int try = 1;; try++) {
-		int64_t wait_ms = 0;
-		enum verdict verdict = try_once(vault, request, reply, &wait_ms, err);
+	for (;;) {
+		int64_t retry_ms = 0;
+		enum verdict verdict = try_once(vault, request, reply, &retry_ms, err);
 		if (verdict != NOT_YET)
 			return verdict == DONE ? VAULT_OK : verdict == UNKNOWN ? VAULT_UNKNOWN : VAULT_REFUSED;
-		if (wait_ms == 0)
-			wait_ms = spread(backoff);
-		backoff *= 2;
-		if (try == TRIES || clock_left_ms(vault->deadline) < wait_ms + KEEP_MS)
+		if (http_again_wait(&again, retry_ms, vault->deadline) < 0)
 			return VAULT_REFUSED;
-		sleep_ms(wait_ms);
 		vault_reply_clear(reply);
 		*reply = (struct vault_reply)VAULT_REPLY_INIT;
 		sbx_error_clear(err);

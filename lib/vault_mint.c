@@ -5,16 +5,14 @@
 #include <string.h>
 
 #include "ascii.h"
-#include "base64.h"
 #include "clock.h"
+#include "jwt_claims.h"
 
 enum {
 	CHILD_MARGIN_S = 60, /* the child's leases end with it: it is made first, and must not end first */
-	SLACK_S = 5,	     /* the server's seconds are cut, and the mint took time */
 	PATH_MAX_BYTES = 512,
 	BODY_MAX = 4096,
 	LEASE_ID_MAX = 400,
-	CLAIMS_MAX = 16384,
 };
 
 static int bad_answer(struct sbx_error *err, const char *what)
@@ -80,8 +78,9 @@ static int check_child(jv auth, const struct vault_scope *scope, const struct va
 }
 
 static int make_child(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
-		      const struct vault_session *session, const struct vault_wish *wish, struct vault_journal *journal,
-		      struct secret *child, enum vault_answer *last, struct sbx_error *err)
+		      const struct vault_session *session, const struct provider_wish *wish,
+		      struct provider_journal *journal, struct secret *child, enum vault_answer *last,
+		      struct sbx_error *err)
 {
 	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
 	auto_vault_reply reply = VAULT_REPLY_INIT;
@@ -115,7 +114,7 @@ static int make_child(const struct vault *vault, const struct vault_settings *se
 	const char *accessor = json_str(auth, "accessor");
 	if (reply.secret.len == 0 || !ascii_is_printable(accessor, LEASE_ID_MAX))
 		return bad_answer(err, "has no child token and accessor");
-	if (vault_journal_add(journal, json_set_str(jv_object(), "accessor", accessor), err) < 0 ||
+	if (provider_journal_add(journal, json_set_str(jv_object(), "accessor", accessor), err) < 0 ||
 	    check_child(auth, scope, session, wish->lifetime_s, err) < 0)
 		return -1;
 	*child = reply.secret;
@@ -125,50 +124,21 @@ static int make_child(const struct vault *vault, const struct vault_settings *se
 
 /* --- the credential --- */
 
-/* The claims of a JWT (RFC 7519), which are no secret without its signature; unverified: they come from who made them.
- */
-static int read_claims(const struct secret *token, jv *claims, struct sbx_error *err)
-{
-	const unsigned char *first = memchr(token->data, '.', token->len);
-	const unsigned char *end = token->data + token->len;
-	const unsigned char *second = first != NULL ? memchr(first + 1, '.', (size_t)(end - first - 1)) : NULL;
-	auto_buf digits = BUF_INIT(CLAIMS_MAX);
-	auto_free unsigned char *text = NULL;
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	size_t len = 0;
-
-	if (second == NULL || memchr(second + 1, '.', (size_t)(end - second - 1)) != NULL ||
-	    buf_add(&digits, first + 1, (size_t)(second - first - 1), &ignored) < 0)
-		return bad_answer(err, "has a token that is no JWT");
-	for (size_t i = 0; i < digits.len; i++)
-		digits.data[i] = digits.data[i] == '-' ? '+' : digits.data[i] == '_' ? '/' : digits.data[i];
-	while (digits.len % 4 != 0)
-		if (buf_add(&digits, "=", 1, &ignored) < 0)
-			break;
-	if (base64_read(buf_str(&digits), digits.len, &text, &len) < 0)
-		return bad_answer(err, "has a token that is no JWT");
-	auto_buf json = BUF_INIT(CLAIMS_MAX);
-	if (buf_add(&json, text, len, &ignored) < 0 ||
-	    json_parse_foreign(buf_str(&json), json.len, json.max, claims, &ignored) < 0)
-		return bad_answer(err, "has a token that is no JWT");
-	return 0;
-}
-
-static int read_credential(const struct vault_reply *reply, const struct vault_wish *wish, struct vault_minted *minted,
-			   struct sbx_error *err)
+static int read_credential(const struct vault_reply *reply, const struct provider_wish *wish,
+			   struct provider_minted *minted, struct sbx_error *err)
 {
 	auto_jv claims = jv_invalid();
 	int64_t duration, exp, now = clock_seconds();
 
-	if (read_claims(&reply->secret, &claims, err) < 0)
-		return -1;
+	if (jwt_claims_read(&reply->secret, &claims) < 0)
+		return bad_answer(err, "has a token that is no JWT");
 	if (json_int(claims, "exp", &exp) < 0 || json_int(reply->object, "lease_duration", &duration) < 0)
 		return bad_answer(err, "does not say when the credential ends");
 	const char *jti = json_str(claims, "jti");
 	if (ascii_is_printable(jti, sizeof minted->jti - 1))
 		snprintf(minted->jti, sizeof minted->jti, "%s", jti);
 	minted->expires_at = exp < now + duration ? exp : now + duration;
-	if (minted->expires_at >= now + wish->lifetime_s - SLACK_S)
+	if (provider_minted_suffices(minted, wish))
 		return 0;
 	sbx_fail(err, SBX_CONFIG, "vault_short", "the credential would end before its action has to");
 	return sbx_hint(err,
@@ -176,7 +146,7 @@ static int read_credential(const struct vault_reply *reply, const struct vault_w
 }
 
 static int mint(const struct vault *vault, const struct vault_scope *scope, const struct secret *child,
-		const struct vault_wish *wish, struct vault_journal *journal, struct vault_minted *minted,
+		const struct provider_wish *wish, struct provider_journal *journal, struct provider_minted *minted,
 		enum vault_answer *last, struct sbx_error *err)
 {
 	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
@@ -202,36 +172,38 @@ static int mint(const struct vault *vault, const struct vault_scope *scope, cons
 	if (*last != VAULT_OK)
 		return -1;
 	const char *id = json_str(reply.object, "lease_id");
-	if (!ascii_is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 || id[path.len - 1] != '/')
+	if (!ascii_is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 ||
+	    id[path.len - 1] != '/')
 		return bad_answer(err, "has no lease of the role that was asked for");
 	/* Whatever else is wrong with it: what was made must be found again. */
-	if (vault_journal_add(journal, json_set_str(jv_object(), "vault_lease", id), err) < 0)
+	if (provider_journal_add(journal, json_set_str(jv_object(), "vault_lease", id), err) < 0)
 		return -1;
 	if (reply.secret.len == 0)
 		return bad_answer(err, "has no token");
 	if (read_credential(&reply, wish, minted, err) < 0)
 		return -1;
-	minted->token = reply.secret;
+	minted->fields[0].name = "token";
+	minted->fields[0].value = reply.secret;
 	reply.secret = (struct secret)SECRET_INIT;
 	return 0;
 }
 
 /* Where every answer came nothing is at work any more, and whoever revokes need not wait for it. */
-static void note_failed(struct vault_journal *journal, enum vault_answer last)
+static void note_failed(struct provider_journal *journal, enum vault_answer last)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
 
 	if (last == VAULT_UNKNOWN)
 		return;
 	if (json_has(journal->record, "accessor"))
-		vault_journal_add(journal, json_set_int(jv_object(), "made_at", 0), &ignored);
+		provider_journal_add(journal, json_set_int(jv_object(), "made_at", 0), &ignored);
 	else if (last == VAULT_REFUSED)
-		vault_journal_end(journal, &ignored);
+		provider_journal_end(journal, &ignored);
 }
 
 int vault_mint(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
-	       const struct vault_session *session, const struct vault_wish *wish, struct vault_journal *journal,
-	       struct vault_minted *minted, struct sbx_error *err)
+	       const struct vault_session *session, const struct provider_wish *wish, struct provider_journal *journal,
+	       struct provider_minted *minted, struct sbx_error *err)
 {
 	auto_secret child = SECRET_INIT;
 	int is_fixed = 0;
@@ -242,7 +214,7 @@ int vault_mint(const struct vault *vault, const struct vault_settings *settings,
 	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish->lifetime_s + CHILD_MARGIN_S);
 	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", is_fixed);
 	enum vault_answer last = VAULT_UNKNOWN;
-	if (vault_journal_begin(journal, members, err) < 0)
+	if (provider_journal_begin(journal, members, err) < 0)
 		return -1;
 	if (make_child(vault, settings, scope, session, wish, journal, &child, &last, err) == 0 &&
 	    mint(vault, scope, &child, wish, journal, minted, &last, err) == 0)

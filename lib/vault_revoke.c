@@ -2,7 +2,6 @@
 #include "vault_revoke.h"
 
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,20 +13,8 @@ enum {
 	SHORT_MS = 2000, /* what the server answers by itself */
 	LOOK_MS = 100,	 /* between two looks at a lease that is queued */
 	CHILD_MS = 1500, /* kept for the child token when a lease is waited for */
-	SETTLE_S = 3,	 /* a request whose sender was killed has been done, or dropped, by then */
 	BODY_MAX = 1024,
 };
-
-static void say(struct vault_outcome *outcome, const char *state, const char *format, ...) SBX_PRINTF(3, 4);
-static void say(struct vault_outcome *outcome, const char *state, const char *format, ...)
-{
-	va_list list;
-
-	outcome->state = state;
-	va_start(list, format);
-	vsnprintf(outcome->proof, sizeof outcome->proof, format, list);
-	va_end(list);
-}
 
 /* POST of one string. */
 static enum vault_answer post(const struct vault *vault, const struct vault_session *session, const char *doing,
@@ -174,22 +161,22 @@ static int search(const struct vault *vault, const struct vault_session *session
 
 /* The answer with its accessor was lost, so it made nothing, and nobody has it. */
 static int revoke_lost(const struct vault *vault, const struct vault_session *session,
-		       const struct vault_journal *journal, struct vault_outcome *outcome, struct sbx_error *err)
+		       const struct provider_journal *journal, struct provider_outcome *outcome, struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
 	char expires[CLOCK_RFC3339_SIZE];
-	int64_t end = 0;
+	int64_t end = provider_journal_end_time(journal);
 
-	json_int(journal->record, "expires_at", &end);
 	if (clock_seconds() >= end) {
-		say(outcome, "revoked", "no credential was minted, and a child token would have ended by itself");
+		provider_say(outcome, "revoked",
+			     "no credential was minted, and a child token would have ended by itself");
 		return 0;
 	}
 	int found = search(vault, session, journal->lease, &why);
 	if (found >= 0) {
-		say(outcome, "revoked",
-		    found > 0 ? "child token found by its metadata and revoked; it had made nothing"
-			      : "no child token was made");
+		provider_say(outcome, "revoked",
+			     found > 0 ? "child token found by its metadata and revoked; it had made nothing"
+				       : "no child token was made");
 		return 0;
 	}
 	if (strcmp(why.code, "vault_denied") != 0) {
@@ -198,50 +185,40 @@ static int revoke_lost(const struct vault *vault, const struct vault_session *se
 	}
 	log_error(&why);
 	clock_format(end, expires);
-	say(outcome, "expires", "no credential was minted; a child token that nobody holds may live until %s", expires);
+	provider_say(outcome, "expires", "no credential was minted; a child token that nobody holds may live until %s",
+		     expires);
 	return 0;
 }
 
 /* --- the whole --- */
 
-/* A request that was on its way when its sender was killed may still be at work: what it makes is looked for behind it.
- */
-static void settle(const struct vault_journal *journal)
-{
-	int64_t made_at = 0;
-
-	json_int(journal->record, "made_at", &made_at);
-	for (int i = 0; i < SETTLE_S * 10 && clock_seconds() < made_at + SETTLE_S; i++)
-		poll(NULL, 0, 100);
-}
-
-static void say_lease(const struct vault_journal *journal, int gone, struct vault_outcome *outcome)
+static void say_lease(const struct provider_journal *journal, int gone, struct provider_outcome *outcome)
 {
 	char expires[CLOCK_RFC3339_SIZE];
-	int64_t end = 0;
+	int64_t end = provider_journal_end_time(journal);
 
-	json_int(journal->record, "expires_at", &end);
 	clock_format(end, expires);
 	if (json_bool(journal->record, "fixed") == 1)
-		say(outcome, "expires",
-		    "lease and child token ended; the token of a fixed service account lives until %s", expires);
+		provider_say(outcome, "expires",
+			     "lease and child token ended; the token of a fixed service account lives until %s",
+			     expires);
 	else if (gone)
-		say(outcome, "revoked", "lease revoked and looked up as gone; child token revoked");
+		provider_say(outcome, "revoked", "lease revoked and looked up as gone; child token revoked");
 	else if (clock_seconds() >= end)
-		say(outcome, "expires", "the server could not end its lease; the token expired by itself at %s",
-		    expires);
+		provider_say(outcome, "expires",
+			     "the server could not end its lease; the token expired by itself at %s", expires);
 	else
-		say(outcome, "deferred", "child token revoked; the server has queued the end of the lease");
+		provider_say(outcome, "deferred", "child token revoked; the server has queued the end of the lease");
 }
 
-int vault_revoke(const struct vault *vault, const struct vault_session *session, const struct vault_journal *journal,
-		 struct vault_outcome *outcome, struct sbx_error *err)
+int vault_revoke(const struct vault *vault, const struct vault_session *session, const struct provider_journal *journal,
+		 struct provider_outcome *outcome, struct sbx_error *err)
 {
 	const char *id = json_str(journal->record, "vault_lease"), *accessor = json_str(journal->record, "accessor");
 	struct sbx_error failed = SBX_ERROR_INIT;
 
 	if (id == NULL)
-		settle(journal);
+		provider_journal_settle(journal);
 	if (accessor == NULL)
 		return revoke_lost(vault, session, journal, outcome, err);
 	int gone = id != NULL ? revoke_lease(vault, session, id, &failed) : 1;
@@ -254,7 +231,8 @@ int vault_revoke(const struct vault *vault, const struct vault_session *session,
 		return -1;
 	}
 	if (id == NULL)
-		say(outcome, "revoked", "child token revoked, with all that it may have made; the mint gave no answer");
+		provider_say(outcome, "revoked",
+			     "child token revoked, with all that it may have made; the mint gave no answer");
 	else
 		say_lease(journal, gone, outcome);
 	return 0;

@@ -1,13 +1,16 @@
 /* One small file for each lease. */
-#include "vault_journal.h"
+#include "provider_journal.h"
 
+#include <poll.h>
 #include <string.h>
 
+#include "clock.h"
 #include "io.h"
 
 static const size_t file_max = 8192;
+enum { SETTLE_S = 3, LOOK_MS = 100 };
 
-static int put(struct vault_journal *journal, int is_new, struct sbx_error *err)
+static int put(struct provider_journal *journal, int is_new, struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(file_max);
 
@@ -17,20 +20,20 @@ static int put(struct vault_journal *journal, int is_new, struct sbx_error *err)
 		      : io_replace_file(journal->dir, journal->lease, text.data, text.len, err);
 }
 
-int vault_journal_begin(struct vault_journal *journal, jv members, struct sbx_error *err)
+int provider_journal_begin(struct provider_journal *journal, jv members, struct sbx_error *err)
 {
 	jv_free(take_jv(&journal->record));
 	journal->record = members;
 	return put(journal, 1, err);
 }
 
-int vault_journal_add(struct vault_journal *journal, jv members, struct sbx_error *err)
+int provider_journal_add(struct provider_journal *journal, jv members, struct sbx_error *err)
 {
 	journal->record = jv_object_merge(take_jv(&journal->record), members);
 	return put(journal, 0, err);
 }
 
-int vault_journal_read(struct vault_journal *journal, struct sbx_error *err)
+int provider_journal_read(struct provider_journal *journal, struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
 	auto_free char *text = NULL;
@@ -48,12 +51,30 @@ int vault_journal_read(struct vault_journal *journal, struct sbx_error *err)
 	return 1;
 }
 
-int vault_journal_end(struct vault_journal *journal, struct sbx_error *err)
+void provider_journal_settle(const struct provider_journal *journal)
+{
+	int64_t made_at = 0;
+
+	json_int(journal->record, "made_at", &made_at);
+	/* Counted, too: the clock of the wall may be set back. */
+	for (int i = 0; i < SETTLE_S * 1000 / LOOK_MS && clock_seconds() < made_at + SETTLE_S; i++)
+		poll(NULL, 0, LOOK_MS);
+}
+
+int64_t provider_journal_end_time(const struct provider_journal *journal)
+{
+	int64_t end = 0;
+
+	json_int(journal->record, "expires_at", &end);
+	return end;
+}
+
+int provider_journal_end(struct provider_journal *journal, struct sbx_error *err)
 {
 	return io_remove_tree(journal->dir, journal->lease, err);
 }
 
-void vault_journal_clear(struct vault_journal *journal)
+void provider_journal_clear(struct provider_journal *journal)
 {
 	jv_free(take_jv(&journal->record));
 }

@@ -1,0 +1,95 @@
+/* Request, settings, directory; and the two answers. */
+#include "provider_work.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "clock.h"
+
+enum {
+	LIFETIME_MIN_S = 600,
+	LIFETIME_MAX_S = 86400,
+	SLACK_S = 5,
+};
+
+int provider_work_open(const struct provider *provider, const char *name, struct provider_work *work,
+		       struct sbx_error *err)
+{
+	if (provider_read_request(&work->request, err) < 0 ||
+	    config_load(provider->started.config, &work->config, err) < 0 ||
+	    state_open(work->config.state, &work->state, err) < 0)
+		return -1;
+	work->dir = state_dir(&work->state, name, err);
+	work->journal.dir = work->dir;
+	work->journal.lease = json_str(work->request, "lease");
+	return work->dir < 0 ? -1 : 0;
+}
+
+void provider_work_close(struct provider_work *work)
+{
+	provider_journal_clear(&work->journal);
+	base_close_fd(&work->dir);
+	state_close(&work->state);
+	config_clear(&work->config);
+	jv_free(take_jv(&work->request));
+}
+
+int provider_wish_read(jv request, struct provider_wish *wish, struct sbx_error *err)
+{
+	wish->call = json_str(request, "call");
+	wish->principal = json_str(request, "principal");
+	if (!state_is_id(wish->call) || wish->principal == NULL ||
+	    json_int(request, "lifetime_s", &wish->lifetime_s) < 0 || wish->lifetime_s < 0 ||
+	    wish->lifetime_s > LIFETIME_MAX_S)
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
+				"the request has no call, no principal, or no lifetime_s of at most a day");
+	if (wish->lifetime_s < LIFETIME_MIN_S)
+		wish->lifetime_s = LIFETIME_MIN_S;
+	return 0;
+}
+
+void provider_minted_clear(struct provider_minted *minted)
+{
+	for (size_t i = 0; i < PROVIDER_FIELDS; i++)
+		secret_clear(&minted->fields[i].value);
+}
+
+int provider_minted_suffices(const struct provider_minted *minted, const struct provider_wish *wish)
+{
+	return minted->expires_at >= clock_seconds() + wish->lifetime_s - SLACK_S;
+}
+
+int provider_hand_over(const struct provider *provider, const char *name, const char *lease,
+		       const struct provider_minted *minted, struct sbx_error *err)
+{
+	auto_jv names = jv_array();
+	char expires[CLOCK_RFC3339_SIZE];
+
+	for (size_t i = 0; i < PROVIDER_FIELDS && minted->fields[i].name != NULL; i++) {
+		if (provider_give(provider, minted->fields[i].name, &minted->fields[i].value, err) < 0)
+			return -1;
+		names = json_append(take_jv(&names), jv_string(minted->fields[i].name));
+	}
+	clock_format(minted->expires_at, expires);
+	jv answer = json_set_str(json_set_str(jv_object(), "provider", name), "lease", lease);
+	answer = json_set(answer, "jti", minted->jti[0] != '\0' ? jv_string(minted->jti) : jv_null());
+	answer = json_set_str(answer, "expires_at", expires);
+	return provider_reply(provider, json_set(answer, "fields", take_jv(&names)), err);
+}
+
+void provider_say(struct provider_outcome *outcome, const char *state, const char *format, ...)
+{
+	va_list list;
+
+	outcome->state = state;
+	va_start(list, format);
+	vsnprintf(outcome->proof, sizeof outcome->proof, format, list);
+	va_end(list);
+}
+
+int provider_tell(const struct provider *provider, const struct provider_outcome *outcome, struct sbx_error *err)
+{
+	jv answer = json_set_str(jv_object(), "state", outcome->state);
+
+	return provider_reply(provider, json_set_str(answer, "proof", outcome->proof), err);
+}
