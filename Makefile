@@ -58,11 +58,12 @@ link_sbx-plan := sha256
 link_sbx-mcp := jq sha256
 link_sbx-cred-jwt := jq yaml crypto
 link_sbx-cred-vault := jq yaml curl sha256
+link_sbx-cred-kubernetes := jq yaml curl sha256
 link_sbx-run-kubernetes := jq yaml curl sha256
 
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp
 static_programs := sbx-call
-helpers := sbx-cred-jwt sbx-cred-vault sbx-run-kubernetes
+helpers := sbx-cred-jwt sbx-cred-kubernetes sbx-cred-vault sbx-run-kubernetes
 static_helpers := sbx-entry sbx-run-local
 
 bins := $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)

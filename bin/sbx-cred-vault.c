@@ -2,7 +2,6 @@
  * with it a token of the Kubernetes secrets engine, and both revoked at the end. See sbx-cred-vault(8), sbx-helper(7).
  */
 #include <fcntl.h>
-#include <string.h>
 
 #include "clock.h"
 #include "io.h"
@@ -112,34 +111,22 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 
 /* ---- revoke ---- */
 
-static int give_back(struct program *p, struct provider_outcome *outcome, struct sbx_error *err)
-{
-	struct provider_journal *journal = &p->work.journal;
-	int found = provider_journal_read(journal, err);
-
-	if (found < 0)
-		return -1;
-	if (found == 0) {
-		provider_say(outcome, "revoked", "nothing is kept of this lease: not minted, or revoked before");
-		return 0;
-	}
-	if (log_in(p, err) < 0 || vault_revoke(&p->vault, &p->session, journal, outcome, err) < 0)
-		return -1;
-	return strcmp(outcome->state, "deferred") == 0 ? 0 : provider_journal_end(journal, err);
-}
-
 static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct provider_outcome outcome;
-	int result = provider_work_open(provider, "vault", &p.work, err);
+	int result = provider_work_open(provider, "vault", &p.work, err), found = 0;
 
 	if (result == 0)
 		result = open_server(&p, err);
 	if (result == 0)
-		result = give_back(&p, &outcome, err);
+		result = found = provider_revoke_begin(&p.work, &outcome, err);
+	if (found == 1)
+		result = log_in(&p, err);
+	if (found == 1 && result == 0)
+		result = vault_revoke(&p.vault, &p.session, &p.work.journal, &outcome, err);
 	if (result == 0)
-		result = provider_tell(provider, &outcome, err);
+		result = provider_revoke_end(provider, &p.work, &outcome, err);
 	close_program(&p);
 	return result;
 }

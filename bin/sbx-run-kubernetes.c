@@ -125,7 +125,7 @@ static int read_request(struct start *s, struct sbx_error *err)
 
 static int connect_cluster(struct start *s, struct sbx_error *err)
 {
-	if (kube_settings_access(&s->settings, &s->access, err) < 0)
+	if (kube_login_access(&s->settings.login, &s->access, err) < 0)
 		return -1;
 	s->identity = kube_identity(&s->access);
 	s->http = http_new(&s->identity, err);

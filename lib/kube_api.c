@@ -6,7 +6,10 @@
 
 #include "clock.h"
 
-enum { PATH_MAX_BYTES = 2048, HINT_SIZE = 300 };
+enum { PATH_MAX_BYTES = 2048, HINT_SIZE = 300, NAME_MAX_LEN = 253 };
+
+/* The longest token of an API server that we know has 2 KiB; the answer repeats what was asked. */
+static const size_t token_answer_max = (size_t)64 << 10;
 
 static const char core[] = "/api/v1";
 static const struct {
@@ -17,6 +20,7 @@ static const struct {
 	[KUBE_POD] = {core, "pods"},
 	[KUBE_EVENT] = {core, "events"},
 	[KUBE_POLICY] = {"/apis/networking.k8s.io/v1", "networkpolicies"},
+	[KUBE_ROLE_BINDING] = {"/apis/rbac.authorization.k8s.io/v1", "rolebindings"},
 };
 
 static int add_collection(struct buf *path, const struct kube *kube, enum kube_kind kind, struct sbx_error *err)
@@ -36,7 +40,7 @@ static int add_object(struct buf *path, const struct kube *kube, enum kube_kind 
 }
 
 struct http_exchange *kube_create(const struct kube *kube, enum kube_kind kind, const void *body, size_t len,
-				  int64_t deadline, struct sbx_error *err)
+				  enum http_repeat repeat, int64_t deadline, struct sbx_error *err)
 {
 	auto_buf path = BUF_INIT(PATH_MAX_BYTES);
 
@@ -50,10 +54,32 @@ struct http_exchange *kube_create(const struct kube *kube, enum kube_kind kind, 
 				       .body = body,
 				       .body_len = len,
 				       .deadline = deadline,
-				       .max = 2 * KUBE_ANSWER_MAX};
+				       .max = 2 * KUBE_ANSWER_MAX,
+				       .repeat = repeat};
 	/* Of a Secret only its metadata comes back: the rest is what we sent. */
 	if (kind == KUBE_SECRET)
 		request.accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+	return http_start(kube->http, &request, err);
+}
+
+struct http_exchange *kube_token(const struct kube *kube, const char *account, const void *body, size_t len,
+				 int64_t deadline, struct secret *answer, struct sbx_error *err)
+{
+	auto_buf path = BUF_INIT(PATH_MAX_BYTES);
+
+	if (buf_addf(&path, err, "%s/namespaces/", core) < 0 || http_add_escaped(&path, kube->namespace, err) < 0 ||
+	    buf_add_str(&path, "/serviceaccounts/", err) < 0 || http_add_escaped(&path, account, err) < 0 ||
+	    buf_add_str(&path, "/token?fieldManager=sbx&fieldValidation=Strict", err) < 0)
+		return NULL;
+	const struct http_request request = {.method = "POST",
+					     .path = buf_str(&path),
+					     .content_type = "application/json",
+					     .body = body,
+					     .body_len = len,
+					     .deadline = deadline,
+					     .max = token_answer_max,
+					     .answer = answer,
+					     .repeat = HTTP_ONCE};
 	return http_start(kube->http, &request, err);
 }
 
@@ -149,9 +175,8 @@ void kube_printable(const char *text, char *out, size_t size)
 	out[used] = '\0';
 }
 
-int kube_object(const struct http_exchange *exchange, jv *object, struct sbx_error *err)
+int kube_object_of(const struct buf *body, jv *object, struct sbx_error *err)
 {
-	const struct buf *body = http_body(exchange);
 	struct sbx_error why = SBX_ERROR_INIT;
 
 	if (json_parse_foreign(buf_str(body), body->len, body->max, object, &why) == 0 &&
@@ -161,15 +186,22 @@ int kube_object(const struct http_exchange *exchange, jv *object, struct sbx_err
 	return sbx_fail(err, SBX_PROTOCOL, "cluster_answer", "the API server's answer is no object");
 }
 
+int kube_object(const struct http_exchange *exchange, jv *object, struct sbx_error *err)
+{
+	return kube_object_of(http_body(exchange), object, err);
+}
+
 /* The message of a Status, printable; "" when the body is none, such as the page of a proxy. */
-static void status_message(const struct http_exchange *exchange, char out[HINT_SIZE])
+static void status_message(const struct buf *body, char out[HINT_SIZE])
 {
 	auto_jv object = jv_invalid();
 	struct sbx_error ignored = SBX_ERROR_INIT;
-	const char *message = kube_object(exchange, &object, &ignored) == 0 ? json_str(object, "message") : NULL;
+	const char *message = kube_object_of(body, &object, &ignored) == 0 ? json_str(object, "message") : NULL;
 
 	kube_printable(message != NULL ? message : "", out, HINT_SIZE);
 }
+
+static const char admission_policy[] = "ValidatingAdmissionPolicy";
 
 static enum kube_answer forbidden(const char *said, const char *doing, struct sbx_error *err)
 {
@@ -178,7 +210,7 @@ static enum kube_answer forbidden(const char *said, const char *doing, struct sb
 		return KUBE_REFUSED;
 	}
 	/* An admission policy and RBAC both say 403. */
-	if (strstr(said, "ValidatingAdmissionPolicy") != NULL || strstr(said, "denied the request") != NULL ||
+	if (strstr(said, admission_policy) != NULL || strstr(said, "denied the request") != NULL ||
 	    strstr(said, "violates PodSecurity") != NULL)
 		sbx_fail(err, SBX_DENIED, "cluster_admission", "cannot %s: the cluster does not admit it", doing);
 	else
@@ -226,6 +258,9 @@ static enum kube_answer read_status(int status, const char *said, const char *do
 			       ? KUBE_NOT_READY
 			       : KUBE_REFUSED;
 	case 422:
+		/* What an admission policy says that names no reason of its own. */
+		if (strstr(said, admission_policy) != NULL)
+			return forbidden(said, doing, err);
 		sbx_fail(err, SBX_PROTOCOL, "cluster_invalid", "cannot %s: the API server does not accept it", doing);
 		return KUBE_REFUSED;
 	default:
@@ -235,6 +270,12 @@ static enum kube_answer read_status(int status, const char *said, const char *do
 }
 
 enum kube_answer kube_read(const struct http_exchange *exchange, const char *doing, struct sbx_error *err)
+{
+	return kube_read_body(exchange, http_body(exchange), doing, err);
+}
+
+enum kube_answer kube_read_body(const struct http_exchange *exchange, const struct buf *body, const char *doing,
+				struct sbx_error *err)
 {
 	char said[HINT_SIZE];
 	int status = http_status(exchange);
@@ -248,7 +289,7 @@ enum kube_answer kube_read(const struct http_exchange *exchange, const char *doi
 	}
 	if (status >= 200 && status < 300)
 		return KUBE_OK;
-	status_message(exchange, said);
+	status_message(body, said);
 	enum kube_answer answer = read_status(status, said, doing, err);
 	if (said[0] != '\0')
 		sbx_hint(err, "the API server says: %s", said);
@@ -262,4 +303,12 @@ int kube_add_selector(struct buf *query, const char *label, const char *value, s
 	if (buf_addf(&plain, err, "%s=%s", label, value) < 0 || buf_add_str(query, "labelSelector=", err) < 0)
 		return -1;
 	return http_add_escaped(query, buf_str(&plain), err);
+}
+
+int kube_is_name(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
+	size_t len = text != NULL ? strlen(text) : 0;
+
+	return len > 0 && len <= NAME_MAX_LEN && strspn(text, allowed) == len;
 }

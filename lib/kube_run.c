@@ -62,7 +62,7 @@ static int create(struct run *r, enum kube_kind kind, const void *body, size_t l
 	for (int tries = 1;; tries++) {
 		struct sbx_error why = SBX_ERROR_INIT;
 		int64_t until = clock_mono_ms() + request_ms;
-		struct http_exchange *x = kube_create(r->t->kube, kind, body, len, until, err);
+		struct http_exchange *x = kube_create(r->t->kube, kind, body, len, HTTP_MAY_REPEAT, until, err);
 		if (x == NULL || kube_loop_await(&r->loop, x, until + first_pause_ms, err) < 0) {
 			http_end(x);
 			return -1;

@@ -5,30 +5,22 @@
 #include <string.h>
 
 #include "duration.h"
+#include "kube_api.h"
 
 static const int64_t default_probe_ms = 10000;
 static const uint64_t probe_max_ms = 120000;
 
+static const char section[] = "drivers.kubernetes";
+
 static int wrong(struct sbx_error *err, const char *member, const char *wanted)
 {
-	sbx_fail(err, SBX_CONFIG, "cluster_settings", "drivers.kubernetes.%s in the settings is missing or wrong",
-		 member);
-	return sbx_hint(err, "%s: %s", member, wanted);
-}
-
-/* A DNS label or subdomain, as names of Kubernetes are. */
-static int is_name(const char *text)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789-.";
-	size_t len = strlen(text);
-
-	return len > 0 && len <= 253 && strspn(text, allowed) == len;
+	return kube_login_wrong(section, member, wanted, err);
 }
 
 static int take_name(jv all, const char *member, const char *otherwise, const char **out, struct sbx_error *err)
 {
 	*out = json_has(all, member) ? json_str(all, member) : otherwise;
-	return *out != NULL && is_name(*out) ? 0 : wrong(err, member, "a name of the cluster");
+	return kube_is_name(*out) ? 0 : wrong(err, member, "a name of the cluster");
 }
 
 /* Whitespace and quotes are in no image's name; what else it may hold is the cluster's to say. */
@@ -86,28 +78,11 @@ static int add_addresses(struct boot_addresses *to, jv list, const char *member,
 	return 0;
 }
 
-static int take_login(jv all, struct kube_settings *out, struct sbx_error *err)
-{
-	out->kubeconfig = json_str(all, "kubeconfig");
-	out->context = json_str(all, "context");
-	out->server = json_str(all, "server");
-	if (json_bool(all, "in_cluster") == 1)
-		return out->kubeconfig == NULL && out->context == NULL
-			       ? 0
-			       : wrong(err, "in_cluster", "true, and then neither kubeconfig nor context");
-	if (out->kubeconfig == NULL || out->kubeconfig[0] != '/')
-		return wrong(err, "kubeconfig", "the whole path of a kubeconfig file, or in_cluster: true");
-	/* No current context: somebody's kubectl may change it at any time. */
-	return out->context != NULL && out->context[0] != '\0'
-		       ? 0
-		       : wrong(err, "context", "a context of the kubeconfig file");
-}
-
 int kube_settings_read(jv settings, struct kube_settings *out, struct sbx_error *err)
 {
 	static const char *const known[] = {
-		"kubeconfig",	 "context",	    "in_cluster", "server", "namespace", "image", "image_pull_policy",
-		"runtime_class", "service_account", "probe",	  "egress", "forbidden", "exec",  NULL};
+		KUBE_LOGIN_MEMBERS, "namespace", "image",  "image_pull_policy", "runtime_class",
+		"service_account",  "probe",	 "egress", "forbidden",		NULL};
 	auto_free char *unknown = json_unknown_key(settings, known);
 
 	*out = (struct kube_settings){.all = jv_copy(settings)};
@@ -119,7 +94,8 @@ int kube_settings_read(jv settings, struct kube_settings *out, struct sbx_error 
 	auto_jv forbidden = json_array(out->all, "forbidden");
 	if (json_has(out->all, "forbidden") && !jv_is_valid(forbidden))
 		return wrong(err, "forbidden", "a list of ADDRESS:PORT");
-	if (take_login(out->all, out, err) < 0 || take_name(out->all, "namespace", NULL, &out->namespace, err) < 0 ||
+	if (kube_login_read(out->all, section, &out->login, err) < 0 ||
+	    take_name(out->all, "namespace", NULL, &out->namespace, err) < 0 ||
 	    take_name(out->all, "runtime_class", "gvisor", &out->runtime_class, err) < 0 ||
 	    take_name(out->all, "service_account", "default", &out->service_account, err) < 0 ||
 	    take_image(out->all, &out->image, err) < 0 ||
@@ -166,32 +142,4 @@ int kube_settings_egress(const struct kube_settings *settings, jv egress, struct
 			return -1;
 	}
 	return 0;
-}
-
-/* The program that the kubeconfig file names, where it is one of `exec:`. */
-static int run_program(const struct kube_settings *settings, struct kube_access *access, struct sbx_error *err)
-{
-	auto_jv allowed = json_object(settings->all, "exec");
-	const struct kube_exec_given given = {.token = &access->token, .key = &access->key, .cert = &access->cert};
-
-	if (access->exec.command == NULL)
-		return 0;
-	const char *program = json_str(allowed, access->exec.command);
-	if (program != NULL && program[0] == '/')
-		return kube_exec_run(&access->exec, program, &given, err);
-	sbx_fail(err, SBX_CONFIG, "kubeconfig",
-		 "the kubeconfig file gets its credential from a program that is not allowed");
-	return sbx_hint(err,
-			"give sbx a user of its own with a certificate or a token, or allow the program by its name: "
-			"drivers: {kubernetes: {exec: {%.60s: /PATH/OF/IT}}}",
-			access->exec.command);
-}
-
-int kube_settings_access(const struct kube_settings *settings, struct kube_access *access, struct sbx_error *err)
-{
-	if (settings->kubeconfig == NULL)
-		return kubeconfig_in_cluster(settings->server, access, err);
-	return kubeconfig_read(settings->kubeconfig, settings->context, access, err) < 0
-		       ? -1
-		       : run_program(settings, access, err);
 }

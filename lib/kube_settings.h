@@ -4,12 +4,11 @@
 
 #include "boot.h"
 #include "json.h"
-#include "kubeconfig.h"
+#include "kube_login.h"
 
 struct kube_settings {
-	jv all;				  /* owned; the texts below are in it */
-	const char *kubeconfig, *context; /* kubeconfig NULL: we run in the cluster */
-	const char *server;		  /* in the cluster; NULL */
+	jv all; /* owned; the texts below are in it */
+	struct kube_login login;
 	const char *namespace, *image, *image_pull_policy, *runtime_class, *service_account;
 	int64_t probe_ms;
 	struct boot_addresses forbidden; /* owned */
@@ -23,8 +22,5 @@ void kube_settings_clear(struct kube_settings *settings);
  * "egress_unsupported" (78). ADDRESSES is owned by the caller, NAMES borrowed from EGRESS. */
 int kube_settings_egress(const struct kube_settings *settings, jv egress, struct boot_addresses *addresses,
 			 const char **names, size_t max, size_t *count, struct sbx_error *err);
-
-/* Log in as the settings say. */
-int kube_settings_access(const struct kube_settings *settings, struct kube_access *access, struct sbx_error *err);
 
 #endif

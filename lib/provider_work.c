@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "clock.h"
 
@@ -87,9 +88,20 @@ void provider_say(struct provider_outcome *outcome, const char *state, const cha
 	va_end(list);
 }
 
-int provider_tell(const struct provider *provider, const struct provider_outcome *outcome, struct sbx_error *err)
+int provider_revoke_begin(struct provider_work *work, struct provider_outcome *outcome, struct sbx_error *err)
 {
-	jv answer = json_set_str(jv_object(), "state", outcome->state);
+	int found = provider_journal_read(&work->journal, err);
 
+	if (found == 0)
+		provider_say(outcome, "revoked", "nothing is kept of this lease: not minted, or revoked before");
+	return found;
+}
+
+int provider_revoke_end(const struct provider *provider, struct provider_work *work,
+			const struct provider_outcome *outcome, struct sbx_error *err)
+{
+	if (strcmp(outcome->state, "deferred") != 0 && provider_journal_end(&work->journal, err) < 0)
+		return -1;
+	jv answer = json_set_str(jv_object(), "state", outcome->state);
 	return provider_reply(provider, json_set_str(answer, "proof", outcome->proof), err);
 }

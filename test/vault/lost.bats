@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The connection ends before and after each request, and the provider is killed at each of them; then it is mended. The server and the cluster are
-# real, test/fakes/vault-cut stands between.
+# real, test/fakes/server-cut stands between.
 
 load ../helpers
 load vault

@@ -185,14 +185,14 @@ nothing_is_live() {
 	assert_equal "$(accounts)" ''
 }
 
-# cut_at FAULT PATH [TIMES]: requests go by test/fakes/vault-cut from here on.
+# cut_at FAULT PATH [TIMES]: requests go by test/fakes/server-cut from here on.
 cut_at() {
 	C=$BATS_TEST_TMPDIR/cut
 	mkdir -p "$C"
 	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=cut -addext subjectAltName=IP:127.0.0.1 \
 		-keyout "$C/tls.key" -out "$C/tls.crt" 2>/dev/null
 	mkfifo "$C/life"
-	"$ROOT/test/fakes/vault-cut" "$C" "$VAULT_ADDR" "$VAULT_CACERT" "$@" <"$C/life" 3>&- 2>"$C/stderr" &
+	"$ROOT/test/fakes/server-cut" "$C" "$VAULT_ADDR" "$VAULT_CACERT" "$@" <"$C/life" 3>&- 2>"$C/stderr" &
 	exec {LIFE}>"$C/life"
 	wait_until 10 test -s "$C/port"
 	settings "address: 'https://127.0.0.1:$(cat "$C/port")', ca_file: $C/tls.crt" "method: token_file, file: $BATS_FILE_TMPDIR/token"

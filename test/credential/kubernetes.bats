@@ -1,0 +1,178 @@
+#!/usr/bin/env bats
+# sbx-cred-kubernetes against a real API server, with the rights that cluster/credentials gives it and no others.
+
+load ../helpers
+load credential
+
+setup_file() {
+	cluster_needed
+	# The files of cluster/credentials under names of this test's own.
+	for part in broker admission; do
+		sed -e "s/namespace: sbx-system/namespace: $NS/; s/:sbx-system:/:$NS:/; s/{name: sbx-cred\(-[a-z]*\)\?}/{name: $NS\1}/; s/policyName: sbx-cred/policyName: $NS/" \
+			"$ROOT/cluster/credentials/$part.yaml" | kube apply -f -
+	done
+	kube create rolebinding broker --clusterrole="$NS" --serviceaccount="$NS:sbx-cred"
+	kube create rolebinding broker-binds --clusterrole="$NS-binds" --serviceaccount="$NS:sbx-cred"
+	kube create role broker-bind --verb=bind --resource=roles.rbac.authorization.k8s.io --resource-name=pod-reader
+	kube create rolebinding broker-bind --role=broker-bind --serviceaccount="$NS:sbx-cred"
+	kube create role pod-reader --verb=get,list --resource=pods
+	kube create role secret-reader --verb=get --resource=secrets
+	kube create serviceaccount pod-reader
+	kube create rolebinding pod-reader --role=pod-reader --serviceaccount="$NS:pod-reader"
+	kube create serviceaccount idle
+	broker_login
+}
+
+teardown_file() {
+	[ -n "${NS:-}" ] || return 0
+	kubectl delete clusterrole "$NS" "$NS-binds" --ignore-not-found 3>&-
+	kubectl delete validatingadmissionpolicy,validatingadmissionpolicybinding "$NS-anchors" "$NS-bindings" "$NS-tokens" --ignore-not-found 3>&-
+	kubectl delete namespace "$NS" --wait=false 3>&-
+}
+
+# The broker's kubeconfig; and the admission policy is in force.
+broker_login() {
+	kube create token sbx-cred --duration=2h >"$BATS_FILE_TMPDIR/broker"
+	(umask 077 && cat >"$BATS_FILE_TMPDIR/kubeconfig") <<-EOF
+		apiVersion: v1
+		kind: Config
+		clusters:
+		- name: c
+		  cluster: {server: "$K8S_SERVER", certificate-authority: "$K8S_CA"}
+		contexts:
+		- name: broker
+		  context: {cluster: c, user: broker}
+		users:
+		- name: broker
+		  user: {token: "$(cat "$BATS_FILE_TMPDIR/broker")"}
+	EOF
+	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR wait_until 10 admission_is_there
+}
+admission_is_there() {
+	[ "$(broker POST "secrets?dryRun=All" '{"metadata":{"name":"other"}}')" = 403 ] && grep -q anchors "$BATS_FILE_TMPDIR/answer"
+}
+
+# broker METHOD PATH [BODY]: what it may do itself, as a status.
+broker() {
+	api "$BATS_FILE_TMPDIR/broker" "$1" "/api/v1/namespaces/$NS/$2" "${@:3}"
+}
+
+setup() {
+	fresh_state
+	P=$SBX_LIBEXEC/sbx-cred-kubernetes
+	LEASE=$(head -c 16 /dev/urandom | xxd -p)
+	settings
+}
+
+settings() { # [FILE]
+	sed -i '/^providers:/d' "$T/sbx.yaml"
+	echo "providers: {kubernetes: {kubeconfig: ${1:-$BATS_FILE_TMPDIR/kubeconfig}, context: broker}}" >>"$T/sbx.yaml"
+}
+
+@test "a token reads pods in its namespace and nothing else; revoked, it is refused within 12 s and nothing is left" {
+	mint 0
+	assert_call
+	assert_json '[.provider, .lease, .fields[0], (.jti | length)] | map(tostring) | join(" ")' "kubernetes $LEASE token 36"
+	assert_json '.expires_at | fromdate - now | . > 880 and . < 905' true
+	refute_contains "$output$stderr$(cat "$T/var/kubernetes/$LEASE")" "$(sed 's/.*\.//' "$T/minted")"
+	assert_equal "$(may list pods) $(may get secrets) $(may create pods/exec) $(may list pods --namespace=default)" 'yes no no no'
+	assert_equal "$(left)" "secret/sbx-cred-$LEASE"
+	output=$(kube get secret "sbx-cred-$LEASE" -o json)
+	assert_json '[.metadata.labels["sbx/call"], .metadata.labels["sbx/lease"], .metadata.annotations["sbx/principal"], .type, .data] | map(tostring) | join(" ")' \
+		"$CALL $LEASE agent sbx/anchor null"
+	assert_equal "$(lists)" 200
+	revoke 0 revoked
+	assert_json .proof 'anchor deleted and looked for as gone; the API server may accept the token for 10 s more'
+	assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
+	local began=$SECONDS
+	until refused; do
+		[ $((SECONDS - began)) -le 12 ]
+		sleep 0.1
+	done
+	printf '# refused %s s after it was revoked\n' "$((SECONDS - began))" >&3
+}
+
+@test "with a role for the action alone: none before, none after, at once" {
+	mint 0 '.settings += {account: "idle", role: "pod-reader"}'
+	assert_equal "$(left | sort | tr '\n' ' ')" "rolebinding.rbac.authorization.k8s.io/sbx-cred-$LEASE secret/sbx-cred-$LEASE "
+	wait_until 5 eval '[ "$(lists)" = 200 ]'
+	assert_equal "$(may get secrets)" no
+	revoke 0 revoked
+	assert_contains "$(member .proof <<<"$output")" 'role binding and anchor deleted'
+	assert_equal "$(left)" ''
+	# The token is still known; that it may do nothing any more does not wait for that.
+	wait_until 1 eval '[[ $(lists) == 40[13] ]]'
+	mint 77 '.settings += {account: "idle", role: "secret-reader"} | .lease = "'"${LEASE//?/a}"'"'
+	assert_call cluster_forbidden
+	LEASE=${LEASE//?/a} revoke 0 revoked
+	assert_equal "$(left)" ''
+}
+
+@test "a token that is not bound is refused by the cluster; where it is not, it expires, and that is said" {
+	mint 77 '.settings.bound = false'
+	assert_call cluster_admission
+	assert_contains "$output" 'tokens are bound to anchors'
+	revoke 0 expires
+	settings "$T/admin"
+	kubectl config view --raw --flatten -o json 3>&- | jq -c '. + {contexts: [.contexts[0] + {name: "broker"}]}' >"$T/admin"
+	chmod 600 "$T/admin"
+	LEASE=${LEASE//?/b}
+	mint 0 '.settings.bound = false'
+	local end
+	end=$(member .expires_at <<<"$output")
+	assert_equal "$(lists) $(left)" '200 '
+	revoke 0 expires
+	assert_json .proof "the token of a fixed service account lives until $end"
+	assert_equal "$(lists)" 200
+}
+
+@test "who the token is for is the scope's to say" {
+	mint 0 '.settings.audiences = ["https://vault.example"]'
+	assert_equal "$(lists)" 401
+	assert_equal "$(cut -d. -f2 "$T/minted" | tr _- /+ | { cat; echo ===; } | base64 -di 2>/dev/null | jq -r '.aud[0]')" https://vault.example
+	revoke 0 revoked
+}
+
+@test "revoked twice, and never minted: revoked" {
+	mint 0
+	revoke 0 revoked
+	revoke 0 revoked
+	assert_json .proof 'nothing is kept of this lease: not minted, or revoked before'
+}
+
+@test "somebody holds the anchor: put off, and gone when that is over" {
+	mint 0
+	kube patch secret "sbx-cred-$LEASE" --type=merge -p '{"metadata":{"finalizers":["example.com/holds"]}}' >/dev/null
+	revoke 0 deferred
+	assert_contains "$output" 'a finalizer holds it; the token lives until 20'
+	kube patch secret "sbx-cred-$LEASE" --type=merge -p '{"metadata":{"finalizers":null}}' >/dev/null
+	revoke 0 revoked
+	assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
+}
+
+@test "what the cluster refuses has its code and the cluster's words, and leaves nothing" {
+	mint 78 '.settings.account = "nobody"'
+	assert_call cluster_missing
+	assert_contains "$output" 'serviceaccounts'
+	assert_equal "$(left)" "secret/sbx-cred-$LEASE"
+	revoke 0 revoked
+	assert_equal "$(left)" ''
+	mint 77 '.settings.namespace = "default"'
+	assert_call cluster_forbidden
+	revoke 77
+	assert_call cluster_forbidden
+}
+
+@test "the broker itself can read and grant nothing, and touches no other Secret" {
+	kube create secret generic mine --from-literal=a=b
+	assert_equal "$(broker GET secrets/mine) $(broker GET secrets) $(broker DELETE secrets/mine) $(broker GET pods)" '403 403 403 403'
+	assert_equal "$(broker POST secrets '{"metadata":{"name":"sbx-cred-x"},"type":"Opaque"}')" 403
+	assert_equal "$(broker POST secrets '{"metadata":{"name":"sbx-cred-x"},"type":"sbx/anchor","stringData":{"a":"b"}}')" 403
+	assert_equal "$(broker POST secrets '{"metadata":{"name":"other"},"type":"sbx/anchor"}')" 403
+	assert_equal "$(broker POST serviceaccounts/pod-reader/token '{"spec":{"expirationSeconds":600}}')" 403
+	assert_equal "$(broker POST secrets '{"metadata":{"name":"sbx-cred-x"},"type":"sbx/anchor"}') $(broker DELETE secrets/sbx-cred-x)" '201 200'
+	assert_equal "$(kube auth can-i create roles --as="system:serviceaccount:$NS:sbx-cred")" no
+	run kube delete rolebinding pod-reader --as="system:serviceaccount:$NS:sbx-cred"
+	assert_contains "$output" 'its own bindings alone'
+	kube get secret mine
+}

@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# The connection to a real API server ends before and after each request of sbx-cred-kubernetes, and the provider, or sbx-cred with it, is killed at each;
+# then it is mended. test/fakes/server-cut stands between.
+
+load ../helpers
+load credential
+load ../tap
+
+setup_file() {
+	cluster_needed
+	kube create role pod-reader --verb=get,list --resource=pods
+	kube create serviceaccount pod-reader
+	# With the rights of an administrator of the namespace: what cluster/credentials allows is another file's matter.
+	kube create serviceaccount cutter
+	kube create rolebinding cutter --clusterrole=admin --serviceaccount="$NS:cutter"
+}
+teardown_file() { [ -z "${NS:-}" ] || kubectl delete namespace "$NS" --wait=false 3>&-; }
+
+setup() {
+	fresh_state
+	P=$SBX_LIBEXEC/sbx-cred-kubernetes
+	PID=
+	kubectl config view --raw --flatten -o json 3>&- >"$T/admin"
+}
+
+teardown() {
+	[ -z "$PID" ] || killed
+	uncut
+}
+
+# cut_at FAULT PATH: the next request there meets it, and none after that.
+cut_at() {
+	uncut
+	C=$BATS_TEST_TMPDIR/cut
+	mkdir "$C"
+	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=cut -addext subjectAltName=IP:127.0.0.1 \
+		-keyout "$C/tls.key" -out "$C/tls.crt" 2>/dev/null
+	mkfifo "$C/life"
+	"$ROOT/test/fakes/server-cut" "$C" "$K8S_SERVER" "$K8S_CA" "$1" "$2" 1 <"$C/life" 3>&- 2>"$C/stderr" &
+	exec {LIFE}>"$C/life"
+	wait_until 10 test -s "$C/port"
+	kube create token cutter --duration=1h >"$T/cutter"
+	jq -c --arg server "https://127.0.0.1:$(cat "$C/port")" --arg ca "$C/tls.crt" --rawfile token "$T/cutter" \
+		'{contexts: [.contexts[0] + {name: "broker"}], clusters: [.clusters[0] + {cluster: {server: $server, "certificate-authority": $ca}}],
+			users: [.users[0] + {user: {token: ($token | rtrimstr("\n"))}}]}' "$T/admin" >"$T/kubeconfig"
+	chmod 600 "$T/kubeconfig"
+	sed -i '/^providers:/d' "$T/sbx.yaml"
+	echo "providers: {kubernetes: {kubeconfig: $T/kubeconfig, context: broker}}" >>"$T/sbx.yaml"
+	LEASE=$(head -c 16 /dev/urandom | xxd -p)
+}
+
+uncut() {
+	[ -z "${LIFE-}" ] || exec {LIFE}>&-
+	unset LIFE
+	rm -rf "$BATS_TEST_TMPDIR/cut"
+}
+
+bound='.settings.role = "pod-reader"'
+
+@test "the connection ends before or after each request of the mint: nothing is asked for twice, and mending leaves nothing" {
+	local step fault
+	for step in /secrets /rolebindings /token; do
+		for fault in cut-before cut-after; do
+			cut_at "$fault" "$step"
+			mint 69 "$bound"
+			assert_call server_cut
+			assert_equal "$(grep -c "^POST .*$step" "$C/requests")" 1
+			revoke 0 revoked
+			assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
+		done
+	done
+}
+
+@test "the connection ends before or after a deletion: it is asked for again" {
+	local step fault
+	for step in /secrets/ /rolebindings/; do
+		for fault in cut-before cut-after; do
+			cut_at "$fault" "$step"
+			mint 0 "$bound"
+			revoke 0 revoked
+			assert_equal "$(left)" ''
+		done
+	done
+}
+
+@test "an API server that does not answer: the mint ends in time, and what it made is found" {
+	cut_at hang-after /secrets
+	local began=$SECONDS
+	mint 69 "$bound"
+	assert_call server_timeout
+	[ $((SECONDS - began)) -le 10 ]
+	revoke 0 revoked
+	assert_equal "$(left)" ''
+}
+
+# start TOOL: the chain up to sbx-cred, in a process group of its own, in the background.
+start() {
+	"$I/bin/sbx-policy" "$1" 3>&- | "$I/bin/sbx-approve" >"$T/call.json" 3>&-
+	CALL=$(jq -r .call.id "$T/call.json")
+	setsid "$I/bin/sbx-cred" sbx-run <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
+	PID=$!
+}
+
+killed() {
+	local pids
+	mapfile -t pids < <(ps -o pid= --sid "$PID")
+	kill -9 "$PID" "${pids[@]}" 2>/dev/null || true
+	wait "$PID" 2>/dev/null || true
+	PID=
+}
+
+mended() {
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	assert_equal "$(left)$(ls "$T/var/leases" "$T/var/kubernetes" | grep -v : | tr -d '\n')" ''
+	assert_equal "$(jq -r 'select(.event == "credential.revoked" and .request_id == "'"$CALL"'") | "\(.state) \(.mended)"' "$T/var/audit.jsonl")" 'revoked true'
+}
+
+chain_setup() {
+	tap_setup
+	sed -i "s|^  test-read:.*|  test-read: {provider: kubernetes, namespace: $NS, account: pod-reader, role: pod-reader, reads_secrets: false}|" "$T/policy/policy.yaml"
+}
+
+@test "sbx-cred and its provider are killed at each request, the server having answered or not: mended, nothing is left" {
+	local step fault
+	chain_setup
+	for step in /secrets /rolebindings /token /rolebindings/ /secrets/; do
+		for fault in hang-before hang-after; do
+			cut_at "$fault" "$step"
+			start cred_show
+			wait_until 10 grep -q "$step.* $fault" "$C/requests"
+			killed
+			mended
+		done
+	done
+}
+
+@test "killed while the tool runs: the token works, is ended by mending, and refused" {
+	chain_setup
+	cut_at none /none
+	start cred_sleep
+	wait_until 10 test -e "$TAP/credentials"
+	wait_until 10 grep -q sandbox.started "$T/var/audit.jsonl"
+	tail -c +9 "$TAP/credentials" >"$T/minted"
+	wait_until 5 eval '[ "$(lists)" = 200 ]'
+	killed
+	mended
+	wait_until 1 eval '[[ $(lists) == 40[13] ]]'
+	wait_until 12 refused
+}
