@@ -86,10 +86,11 @@ static int is_scope_token(const char *text)
 	return text != NULL && strlen(text) <= TEXT_MAX && ascii_is_visible(text, strlen(text));
 }
 
-/* settings.permissions (a list), else settings.scope (words), else the scope's own name; joined by single spaces. */
+/* The permissions of the call (a list), else settings.scope (words), else the scope's own name; joined by single
+ * spaces. */
 static int scope_claim(jv request, jv settings, struct buf *out, struct sbx_error *err)
 {
-	auto_jv list = json_array(settings, "permissions");
+	auto_jv list = json_array(request, "permissions");
 	const char *text = json_str(settings, "scope");
 	auto_jv one = jv_is_valid(list) ? jv_invalid()
 					: jv_string(text			 ? text
@@ -153,6 +154,7 @@ static int make_claims(const struct program *p, jv request, jv *claims, int64_t 
 	object = json_set_int(object, "nbf", now);
 	object = json_set_int(object, "exp", *exp);
 	object = json_set_str(object, "jti", json_str(request, "lease"));
+	object = json_set_str(object, "namespace", json_str(request, "namespace"));
 	*claims = json_set_str(object, "scope", buf_str(&scope));
 	return 0;
 }

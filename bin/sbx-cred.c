@@ -14,8 +14,11 @@
 #include "credential.h"
 #include "credential_admit.h"
 #include "credential_explain.h"
+#include "credential_lease.h"
+#include "credential_list.h"
 #include "credential_process.h"
 #include "credential_seal.h"
+#include "credential_witness.h"
 #include "filter.h"
 #include "io.h"
 #include "log.h"
@@ -31,6 +34,7 @@ enum {
 	DEADLINE_MAX_MS = 24 * 60 * 60 * 1000,
 	RUN_MARGIN_MS = 2 * 60 * 1000, /* copies, digests, locks and analysis around the steps of sbx-run */
 	ARGUMENTS_MAX = 32,
+	LIST_MAX = 16 * 1024 * 1024,
 };
 /* Descriptors of sbx-run. */
 #define CREDENTIALS_NUMBER 3
@@ -43,6 +47,8 @@ struct options {
 	const char *config;
 	const char *mend; /* a call's id */
 	int explain;
+	int lists;
+	enum credential_list_form list;
 	char **command; /* and its arguments; NULL at the end */
 };
 
@@ -64,8 +70,9 @@ static int usage(FILE *out, int status)
 	fprintf(out,
 		"usage: %s [--config FILE] COMMAND [ARGUMENT]...   < call   (COMMAND: sbx-run)\n"
 		"       %s [--config FILE] --explain   < call\n"
-		"       %s [--config FILE] --mend CALL\n",
-		name, name, name);
+		"       %s [--config FILE] --mend CALL\n"
+		"       %s [--config FILE] list [--json]\n",
+		name, name, name, name);
 	return status;
 }
 
@@ -173,9 +180,10 @@ static int start_run(struct bracket *b, struct buf *text, struct sbx_error *err)
 	b->run.reader_fd = b->f->started.reply_fd;
 	if (credential_process_start(&b->run, err) < 0)
 		return -1;
-	/* From here on the child has the secrets and we have none. */
+	/* The child has them now. We keep what the API server can be asked with in the end whether it takes it still. */
 	for (size_t i = 0; i < b->leases.count; i++)
-		secret_clear(&b->leases.lease[i].fields);
+		if (!credential_witness_can(&b->leases.lease[i]))
+			secret_clear(&b->leases.lease[i].fields);
 	return 0;
 }
 
@@ -246,22 +254,16 @@ static jv await_run(struct bracket *b, struct sbx_error *why, struct sbx_error *
 /* Give back what was asked for, and say so in the call; consumes it. What could not be is left to mending. */
 static jv give_back(struct bracket *b, jv call)
 {
-	jv outcomes = jv_array();
-	int asked = 0;
+	jv outcomes = credential_give_back(&b->broker, &b->leases, CREDENTIAL_AT_END);
 
 	for (size_t i = 0; i < b->leases.count; i++) {
-		struct sbx_error err = SBX_ERROR_INIT;
-		jv outcome = jv_invalid();
-		if (b->leases.lease[i].state == LEASE_PLANNED)
-			continue;
-		asked = 1;
-		if (credential_give_back(&b->broker, &b->leases.lease[i], CREDENTIAL_AT_END, &outcome, &err) < 0) {
-			log_error(&err);
+		const struct sbx_error *trouble = &b->leases.lease[i].trouble;
+		if (trouble->class != SBX_OK) {
+			log_error(trouble);
 			b->f->is_unfinished = 1;
 		}
-		outcomes = json_append(outcomes, outcome);
 	}
-	if (asked)
+	if (json_length(outcomes) > 0)
 		return json_set(call, "revocation", outcomes);
 	jv_free(outcomes);
 	return call;
@@ -420,16 +422,31 @@ static int mend(const struct options *o)
 	    config_load(started.config, &config, &err) < 0 || state_open(config.state, &state, &err) < 0 ||
 	    check_dead(&state, o->mend, &err) < 0)
 		return fail(&err);
-	if (credential_left(&state, o->mend, &leases, &err) < 0)
+	if (lease_left(&state, o->mend, &leases, &err) < 0)
 		status = fail(&err);
 	const struct credential_broker broker = {.config = &config, .state = &state, .lock_fd = -1};
-	for (size_t i = 0; i < leases.count; i++) {
-		auto_jv outcome = jv_invalid();
-		sbx_error_clear(&err);
-		if (credential_give_back(&broker, &leases.lease[i], CREDENTIAL_MENDED, &outcome, &err) < 0)
-			status = fail(&err);
-	}
+	auto_jv outcomes = credential_give_back(&broker, &leases, CREDENTIAL_MENDED);
+	for (size_t i = 0; i < leases.count; i++)
+		if (leases.lease[i].trouble.class != SBX_OK)
+			status = fail(&leases.lease[i].trouble);
 	return status;
+}
+
+static int list(const struct options *o)
+{
+	auto_buf out = BUF_INIT(LIST_MAX);
+	auto_config config = {0};
+	auto_state state = STATE_NONE;
+	struct sbx_error err = SBX_ERROR_INIT, damaged = SBX_ERROR_INIT;
+	struct started started;
+
+	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 ||
+	    config_load(started.config, &config, &err) < 0 || state_open(config.state, &state, &err) < 0)
+		return fail(&err);
+	int result = credential_list(&state, o->list, &out, &damaged);
+	if (io_write_all(started.reply_fd, buf_str(&out), out.len, &err) < 0)
+		return fail(&err);
+	return result < 0 ? fail(&damaged) : SBX_OK;
 }
 
 /* The exit status when what was asked for is text on stdout. */
@@ -470,6 +487,14 @@ static int read_options(int argc, char **argv, struct options *o)
 	if (modes != 1 || argc - optind > ARGUMENTS_MAX)
 		return usage(stderr, SBX_USAGE) + 1;
 	o->command = argv + optind;
+	/* No command that may be started has this name: it is sbx-run, or an absolute path. */
+	o->lists = has_command && strcmp(o->command[0], "list") == 0;
+	if (!o->lists)
+		return 0;
+	int is_json = argc - optind == 2 && strcmp(o->command[1], "--json") == 0;
+	if (argc - optind != 1 && !is_json)
+		return usage(stderr, SBX_USAGE) + 1;
+	o->list = is_json ? CREDENTIAL_LIST_JSON : CREDENTIAL_LIST_TEXT;
 	return 0;
 }
 
@@ -480,5 +505,7 @@ int main(int argc, char **argv)
 
 	if (status != 0)
 		return status - 1;
+	if (o.lists)
+		return list(&o);
 	return o.mend != NULL ? mend(&o) : o.explain ? explain(&o) : run(&o);
 }

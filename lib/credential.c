@@ -7,8 +7,10 @@
 #include "audit.h"
 #include "call.h"
 #include "clock.h"
+#include "credential_lease.h"
 #include "credential_provider.h"
 #include "credential_render.h"
+#include "credential_witness.h"
 #include "io.h"
 #include "start.h"
 
@@ -17,7 +19,6 @@ enum {
 	LIFETIME_MAX_S = 86400, /* no run lasts a day */
 	EXPIRY_MARGIN_S = 60,	/* a mint takes time; clocks differ */
 	REVOKE_TRIES = 2,
-	LEASE_FILE_MAX = 128 * 1024,
 	NAME_MAX_LEN = 64,
 };
 
@@ -25,8 +26,10 @@ void leases_init(struct leases *leases)
 {
 	leases->count = 0;
 	for (size_t i = 0; i < ARRAY_LEN(leases->lease); i++)
-		leases->lease[i] =
-			(struct lease){.record = jv_invalid(), .state = LEASE_PLANNED, .fields = SECRET_INIT};
+		leases->lease[i] = (struct lease){.record = jv_invalid(),
+						  .state = LEASE_PLANNED,
+						  .fields = SECRET_INIT,
+						  .trouble = SBX_ERROR_INIT};
 }
 
 void leases_clear(struct leases *leases)
@@ -51,6 +54,7 @@ static int plan_target(const struct credential_broker *broker, jv wanted, enum c
 {
 	const char *name = json_str(wanted, "target");
 	jv found = name ? json_object(broker->config->targets, name) : jv_invalid();
+	int64_t wait_ms;
 
 	*target = jv_null();
 	if (name != NULL && !jv_is_valid(found)) {
@@ -65,6 +69,8 @@ static int plan_target(const struct credential_broker *broker, jv wanted, enum c
 	if (name == NULL)
 		return 0;
 	*target = json_set_str(found, "name", name);
+	if (credential_witness_wait(*target, &wait_ms, err) < 0)
+		return -1;
 	return form == CREDENTIAL_KUBECONFIG ? credential_check_target(*target, err) : 0;
 }
 
@@ -81,6 +87,18 @@ static int plan_provider(const struct credential_broker *broker, jv wanted, cons
 	return credential_provider_exists(*name, err);
 }
 
+static int are_texts(jv object, const char *key)
+{
+	auto_jv list = json_array(object, key);
+	int good = jv_is_valid(list);
+
+	for (int i = 0; good && i < json_length(list); i++) {
+		auto_jv one = json_at(list, i);
+		good = json_text(one) != NULL;
+	}
+	return good;
+}
+
 static int plan_lease(const struct credential_broker *broker, jv call, jv wanted, int index, struct lease *lease,
 		      struct sbx_error *err)
 {
@@ -94,6 +112,9 @@ static int plan_lease(const struct credential_broker *broker, jv call, jv wanted
 		return bad(err, index, "names no scope");
 	if (form == CREDENTIAL_FORMS)
 		return bad(err, index, "has no form that is known (token, kubeconfig, aws-credentials)");
+	if ((json_has(wanted, "namespace") && json_str(wanted, "namespace") == NULL) ||
+	    (json_has(wanted, "permissions") && !are_texts(wanted, "permissions")))
+		return bad(err, index, "has a namespace or permissions that are no texts");
 	if (json_has(wanted, "lifetime_s") && json_int(wanted, "lifetime_s", &lifetime) < 0)
 		return bad(err, index, "has no lifetime in seconds");
 	if (lifetime < LIFETIME_MIN_S)
@@ -117,6 +138,9 @@ static int plan_lease(const struct credential_broker *broker, jv call, jv wanted
 	jv settings = json_object(wanted, "settings");
 	record = json_set(record, "settings", jv_is_valid(settings) ? settings : jv_object());
 	record = json_set(record, "target", take_jv(&target));
+	record = json_set_str(record, "namespace", json_str(wanted, "namespace"));
+	if (json_has(wanted, "permissions"))
+		record = json_set(record, "permissions", json_array(wanted, "permissions"));
 	record = json_set_int(record, "lifetime_s", lifetime);
 	lease->record = json_set_str(record, "expires_at", expires);
 	return 0;
@@ -141,78 +165,6 @@ int credential_plan(const struct credential_broker *broker, jv call, struct leas
 	return 0;
 }
 
-/* ---- the files ---- */
-
-static void file_name(jv record, char out[STATE_ID_SIZE + 16])
-{
-	int64_t index = 0;
-	const char *call = json_str(record, "call");
-
-	json_int(record, "index", &index);
-	snprintf(out, STATE_ID_SIZE + 16, "%s-%d.json", call ? call : "", (int)index);
-}
-
-static int write_file(const struct state *state, struct lease *lease, const char *word, struct sbx_error *err)
-{
-	auto_fd dir = state_dir(state, "leases", err);
-	auto_buf text = BUF_INIT(LEASE_FILE_MAX);
-	char name[STATE_ID_SIZE + 16];
-	int fresh = !json_has(lease->record, "state");
-
-	lease->record = json_set_str(take_jv(&lease->record), "state", word);
-	file_name(lease->record, name);
-	if (dir < 0 || json_write(lease->record, &text, err) < 0 || buf_add(&text, "\n", 1, err) < 0)
-		return -1;
-	return fresh ? io_create_file(dir, name, text.data, text.len, err)
-		     : io_replace_file(dir, name, text.data, text.len, err);
-}
-
-static int remove_file(const struct state *state, jv record, struct sbx_error *err)
-{
-	auto_fd dir = state_dir(state, "leases", err);
-	char name[STATE_ID_SIZE + 16];
-
-	file_name(record, name);
-	return dir < 0 ? -1 : io_remove_tree(dir, name, err);
-}
-
-static int read_left(int dir, const char *call, int index, struct lease *lease, struct sbx_error *err)
-{
-	struct sbx_error inner = SBX_ERROR_INIT;
-	char name[STATE_ID_SIZE + 16];
-	auto_free char *text = NULL;
-	auto_jv record = jv_invalid();
-	int64_t said = -1;
-	size_t len;
-
-	snprintf(name, sizeof name, "%s-%d.json", call, index);
-	if (io_read_file(dir, name, LEASE_FILE_MAX, IO_PRIVATE, &text, &len, &inner) < 0) {
-		if (strcmp(inner.code, "missing_file") == 0)
-			return 0;
-		return sbx_fail(err, inner.class, inner.code, "the lease file %s: %.300s", name, inner.message);
-	}
-	if (json_parse(text, len, LEASE_FILE_MAX, &record, &inner) < 0 || json_int(record, "index", &said) < 0 ||
-	    said != index || json_str(record, "call") == NULL || strcmp(json_str(record, "call"), call) != 0 ||
-	    !state_is_id(json_str(record, "lease")) || json_str(record, "provider") == NULL)
-		return sbx_fail(err, SBX_CONFIG, "bad_lease", "the lease file %s is damaged", name);
-	lease->state = LEASE_REQUESTED;
-	lease->record = take_jv(&record);
-	return 1;
-}
-
-int credential_left(const struct state *state, const char *call, struct leases *leases, struct sbx_error *err)
-{
-	auto_fd dir = state_dir(state, "leases", err);
-
-	if (dir < 0)
-		return -1;
-	for (int i = 0; i < LIMIT_CREDENTIALS; i++) {
-		if (read_left(dir, call, i, &leases->lease[leases->count], err) == 1)
-			leases->count++;
-	}
-	return err->class == SBX_OK ? 0 : -1;
-}
-
 /* ---- issuing and giving back ---- */
 
 static jv copy_members(jv from, const char *const *names)
@@ -227,7 +179,7 @@ static jv copy_members(jv from, const char *const *names)
 
 jv credential_member(const struct leases *leases)
 {
-	static const char *const names[] = {"provider", "scope", "lease", "jti", "expires_at", NULL};
+	static const char *const names[] = {"provider", "scope", "namespace", "lease", "jti", "expires_at", NULL};
 	jv out = jv_array();
 
 	for (size_t i = 0; i < leases->count; i++)
@@ -238,13 +190,14 @@ jv credential_member(const struct leases *leases)
 
 static int issue_requested(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err)
 {
-	static const char *const members[] = {"provider", "scope", "lease", "jti", "expires_at", NULL};
+	static const char *const members[] = {"provider", "scope", "namespace",	 "permissions",
+					      "lease",	  "jti",   "expires_at", NULL};
 	const char *call = json_str(lease->record, "call");
 
 	if (credential_provider_mint(broker, lease, err) < 0)
 		return -1;
 	lease->state = LEASE_ISSUED;
-	if (write_file(broker->state, lease, "issued", err) < 0)
+	if (lease_write(broker->state, lease, "issued", err) < 0)
 		return -1;
 	auto_jv details = copy_members(lease->record, members);
 	return audit_append(broker->state, AUDIT_OUTCOME, "credential.issued", call, details, err);
@@ -252,18 +205,18 @@ static int issue_requested(const struct credential_broker *broker, struct lease 
 
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err)
 {
-	static const char *const members[] = {"provider", "scope", "lease", NULL};
+	static const char *const members[] = {"provider", "scope", "namespace", "permissions", "lease", NULL};
 	const char *call = json_str(lease->record, "call");
 	struct sbx_error late = SBX_ERROR_INIT;
 
 	/* A file that was made and could not be synced is one that nobody would look after. */
-	if (write_file(broker->state, lease, "requested", err) < 0) {
-		remove_file(broker->state, lease->record, &late);
+	if (lease_write(broker->state, lease, "requested", err) < 0) {
+		lease_remove(broker->state, lease->record, &late);
 		return -1;
 	}
 	auto_jv details = copy_members(lease->record, members);
 	if (audit_append(broker->state, AUDIT_INTENT, "credential.requested", call, details, err) < 0) {
-		remove_file(broker->state, lease->record, &late);
+		lease_remove(broker->state, lease->record, &late);
 		return -1;
 	}
 	lease->state = LEASE_REQUESTED;
@@ -292,27 +245,84 @@ static jv revoke_with_retry(const struct credential_broker *broker, const struct
 	return json_set_int(outcome, "took_ms", clock_mono_ms() - began);
 }
 
-int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how,
-			 jv *outcome, struct sbx_error *err)
+/* What the record says of the end: OUTCOME, and whose. */
+static int record_end(const struct credential_broker *broker, const struct lease *lease, enum credential_how how,
+		      jv outcome, struct sbx_error *err)
 {
-	static const char *const members[] = {"lease", "jti", NULL};
-	struct sbx_error failed = SBX_ERROR_INIT, late = SBX_ERROR_INIT;
+	static const char *const members[] = {"provider", "scope", "namespace", "lease", "jti", NULL};
+	auto_jv details = copy_members(lease->record, members);
 
-	secret_clear(&lease->fields);
-	*outcome = revoke_with_retry(broker, lease, &failed);
-	const char *state = json_str(*outcome, "state");
-	auto_jv details = json_set_str(copy_members(lease->record, members), "state", state);
+	details = jv_object_merge(take_jv(&details), jv_copy(outcome));
 	if (how == CREDENTIAL_MENDED)
 		details = json_set_bool(take_jv(&details), "mended", 1);
-	int recorded = audit_append(broker->state, AUDIT_OUTCOME, "credential.revoked", json_str(lease->record, "call"),
-				    details, err);
-	if (strcmp(state, "deferred") == 0) {
-		(void)write_file(broker->state, lease, "deferred", &late);
+	return audit_append(broker->state, AUDIT_OUTCOME, "credential.revoked", json_str(lease->record, "call"),
+			    details, err);
+}
+
+/* OUTCOME is in the record, and the lease's file gone, unless there is something left to do. */
+static int settle(const struct credential_broker *broker, struct lease *lease, enum credential_how how, jv outcome,
+		  const struct sbx_error *failed, struct sbx_error *err)
+{
+	struct sbx_error late = SBX_ERROR_INIT;
+	int recorded = record_end(broker, lease, how, outcome, err);
+
+	if (strcmp(json_str(outcome, "state"), "deferred") == 0) {
+		(void)lease_write(broker->state, lease, "deferred", &late);
+		sbx_error_clear(err);
 		sbx_fail(err, SBX_UNAVAILABLE, "revoke_deferred", "a credential could not be revoked yet: %.300s",
-			 failed.message[0] ? failed.message : "its provider put it off");
+			 failed->message[0] ? failed->message : "its provider put it off");
 		return sbx_hint(err, "sbx-cred --mend %s tries again", json_str(lease->record, "call"));
 	}
-	if (recorded < 0)
-		return -1;
-	return remove_file(broker->state, lease->record, err);
+	return recorded < 0 ? -1 : lease_remove(broker->state, lease->record, err);
+}
+
+/* One lease on its way back. */
+struct ending {
+	struct credential_witness witness;
+	struct sbx_error failed;
+	jv outcome;
+};
+
+static void begin_end(const struct credential_broker *broker, struct lease *lease, struct ending *ending)
+{
+	*ending = (struct ending){.witness = CREDENTIAL_WITNESS_INIT, .failed = SBX_ERROR_INIT};
+	credential_witness_open(&ending->witness, lease);
+	secret_clear(&lease->fields);
+	ending->outcome = revoke_with_retry(broker, lease, &ending->failed);
+	if (strcmp(json_str(ending->outcome, "state"), "revoked") == 0)
+		credential_witness_revoked(&ending->witness);
+}
+
+static jv conclude(const struct lease *lease, struct ending *ending, int64_t now)
+{
+	jv outcome =
+		credential_witness_conclude(&ending->witness, now + ending->witness.wait_ms, take_jv(&ending->outcome));
+
+	credential_witness_clear(&ending->witness);
+	if (strcmp(json_str(outcome, "state"), "revoked") == 0)
+		return outcome;
+	/* Whatever becomes of it, it is over then. */
+	return json_set_str(outcome, "expires_at", json_str(lease->record, "expires_at"));
+}
+
+jv credential_give_back(const struct credential_broker *broker, struct leases *leases, enum credential_how how)
+{
+	struct ending endings[LIMIT_CREDENTIALS];
+	jv outcomes = jv_array();
+
+	for (size_t i = 0; i < leases->count; i++)
+		if (leases->lease[i].state != LEASE_PLANNED)
+			begin_end(broker, &leases->lease[i], &endings[i]);
+	/* All of them are being refused, or not, at the same time. */
+	int64_t now = clock_mono_ms();
+	for (size_t i = 0; i < leases->count; i++) {
+		struct lease *lease = &leases->lease[i];
+		if (lease->state == LEASE_PLANNED)
+			continue;
+		jv outcome = conclude(lease, &endings[i], now);
+		sbx_error_clear(&lease->trouble);
+		settle(broker, lease, how, outcome, &endings[i].failed, &lease->trouble);
+		outcomes = json_append(outcomes, outcome);
+	}
+	return outcomes;
 }

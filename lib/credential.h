@@ -17,7 +17,8 @@ struct credential_broker {
 };
 
 /* One lease. RECORD is what its file holds: call, index, lease (32 hex digits, chosen here), principal, provider,
- * scope, as, settings, target, lifetime_s, jti, expires_at (at first the latest that may be), state. */
+ * scope, namespace and permissions (where policy says them), as, settings, target, lifetime_s, jti, expires_at (at
+ * first the latest that may be), state. */
 enum lease_state {
 	LEASE_PLANNED,	 /* nothing of it exists */
 	LEASE_REQUESTED, /* its file exists; it may have been minted */
@@ -26,7 +27,8 @@ enum lease_state {
 struct lease {
 	jv record;
 	enum lease_state state;
-	struct secret fields; /* as the provider wrote them (credential_render.h) */
+	struct secret fields;	  /* as the provider wrote them (credential_render.h) */
+	struct sbx_error trouble; /* why it could not be given back; class SBX_OK: it was */
 };
 
 struct leases {
@@ -48,20 +50,16 @@ int credential_plan(const struct credential_broker *broker, jv call, struct leas
  * "provider_timeout" (69), "provider_failed" (69), "provider_protocol" (76), or what the provider said. */
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 
-/* Give it back, whatever state it is in: the provider's revoke, once more if it fails, record credential.revoked (with
- * "mended" if HOW says so), remove its file. *OUTCOME is
- * {"state":"revoked"|"expires"|"deferred","proof":…,"took_ms":N}, the caller's. -1 when something is left to mend: the
- * file then stays (state "deferred", or the record could not be written), and ERR says why. */
+/* Give back those that were asked for, whatever state they are in: the provider's revoke, once more if it fails, the
+ * API server's refusal where there is somebody to ask (credential_witness.h), record credential.revoked (with "mended"
+ * if HOW says so), remove the file. Returns, for each of them, {"state":"revoked"|"expires"|"deferred", "proof":…,
+ * "took_ms":N, "expires_at":… unless revoked, "refused", "refused_ms" or "unproven"}, the caller's. Where something is
+ * left to mend (deferred, or the record could not be written) the file stays, and the lease's trouble says why. */
 enum credential_how { CREDENTIAL_AT_END, CREDENTIAL_MENDED };
-int credential_give_back(const struct credential_broker *broker, struct lease *lease, enum credential_how how,
-			 jv *outcome, struct sbx_error *err);
+jv credential_give_back(const struct credential_broker *broker, struct leases *leases, enum credential_how how);
 
-/* Read the leases that CALL left on disk into an empty LEASES. A file that cannot be read gives -1 ("bad_lease", 78, or
- * what io.h says), and LEASES still holds the others. */
-int credential_left(const struct state *state, const char *call, struct leases *leases, struct sbx_error *err);
-
-/* The call's member "credential": provider, scope, lease, jti, expires_at of each lease that was asked for; the
- * caller's. */
+/* The call's member "credential": provider, scope, namespace, lease, jti, expires_at of each lease that was asked for;
+ * the caller's. */
 jv credential_member(const struct leases *leases);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "json_out.h"
+#include "permission.h"
 #include "steps.h"
 
 /* LABEL and the quoted text of a member; nothing when it is absent. */
@@ -17,6 +18,22 @@ static int line(struct buf *out, const char *label, jv from, const char *member,
 	return buf_add(out, "\n", 1, err);
 }
 
+/* The rules of a Role that grants what policy says, each as it stands there. */
+static int rules(const struct lease *lease, struct buf *out, struct sbx_error *err)
+{
+	auto_jv words = json_array(lease->record, "permissions"), list = permission_rules(words);
+
+	if (!jv_is_valid(words))
+		return buf_addf(out, err, "  %-10s not said: add permissions: to the scope\n", "may");
+	for (int i = 0; i < json_length(list); i++) {
+		auto_jv rule = json_at(list, i);
+		if (buf_addf(out, err, "  %-10s ", i == 0 ? "may" : "") < 0 || json_write(rule, out, err) < 0 ||
+		    buf_add(out, "\n", 1, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int explain_one(const struct lease *lease, jv wanted, size_t index, struct buf *out, struct sbx_error *err)
 {
 	auto_jv target = json_get(lease->record, "target");
@@ -25,6 +42,7 @@ static int explain_one(const struct lease *lease, jv wanted, size_t index, struc
 
 	json_int(lease->record, "lifetime_s", &lifetime);
 	if (buf_addf(out, err, "credential %zu\n", index) < 0 || line(out, "scope", lease->record, "scope", err) < 0 ||
+	    line(out, "namespace", lease->record, "namespace", err) < 0 || rules(lease, out, err) < 0 ||
 	    line(out, "provider", lease->record, "provider", err) < 0 ||
 	    line(out, "as", lease->record, "as", err) < 0 ||
 	    buf_addf(out, err, "  %-10s %s/%zu, while the steps run that may have it\n", "file", SANDBOX_CREDENTIALS,

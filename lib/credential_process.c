@@ -30,7 +30,8 @@ int credential_process_start(struct credential_process *p, struct sbx_error *err
 {
 	int to_child[2] = {-1, -1}, from_child[2] = {-1, -1}, hidden[2] = {-1, -1};
 	struct spawn_fd fds[MORE_FDS + 3];
-	struct spawn what = {.path = p->path, .argv = p->argv, .fds = fds, .flags = SPAWN_GROUP | SPAWN_NO_TERMINAL | p->flags};
+	struct spawn what = {
+		.path = p->path, .argv = p->argv, .fds = fds, .flags = SPAWN_GROUP | SPAWN_NO_TERMINAL | p->flags};
 	int result = -1;
 
 	if (p->fd_count > MORE_FDS)

@@ -111,6 +111,16 @@ static int show_programs(const struct page *p, jv run)
 	return value_line(p, "environment", env);
 }
 
+static int show_rights(const struct page *p, jv credential)
+{
+	auto_jv permissions = json_get(credential, "permissions");
+	const char *namespace = json_str(credential, "namespace");
+
+	if (namespace != NULL && (heading(p, "  namespace") < 0 || quoted(p, namespace) < 0 || text(p, "\n") < 0))
+		return -1;
+	return jv_is_valid(permissions) ? value_line(p, "  may", permissions) : 0;
+}
+
 static int show_credentials(const struct page *p, jv credentials)
 {
 	int n = json_length(credentials);
@@ -123,7 +133,8 @@ static int show_credentials(const struct page *p, jv credentials)
 		    text(p, json_str(credential, "as")) < 0 || text(p, " from ") < 0 ||
 		    text(p, json_str(credential, "provider")) < 0 || text(p, ", named by ") < 0 ||
 		    text(p, json_str(credential, "env")) < 0 ||
-		    buf_addf(p->out, p->err, ", for %lld s\n", (long long)lifetime) < 0)
+		    buf_addf(p->out, p->err, ", for %lld s\n", (long long)lifetime) < 0 ||
+		    show_rights(p, credential) < 0)
 			return -1;
 	}
 	return n > 0 ? 0 : line(p, "credential", NULL);

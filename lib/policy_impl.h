@@ -43,6 +43,8 @@ int param_take(jv root, const char *name, jv declaration, jv value, enum policy_
 void param_describe(jv root, jv declaration, char *out, size_t size);
 /* JSON Schema of it. */
 jv param_schema(jv root, jv targets, jv declaration);
+/* 1 when TEXT is a DNS label (RFC 1123); NULL is none. */
+int param_is_label(const char *text);
 /* A directory value in two: the workspace's name ("" without one) into NAME, and the path, borrowed from VALUE; NULL
  * when it is malformed. */
 const char *param_directory(const char *value, char *name, size_t size);
@@ -87,6 +89,8 @@ jv client_list(jv entry, jv root, jv targets, jv tool);
 
 /* --- policy_slots.c: argv templates --- */
 
+/* Check a text with {param} in it, for the parameters PARAMS of a tool. */
+int slots_check_template(const struct schema *s, const struct yaml_at *at, jv params, const char *template);
 /* Check the steps and produces of a tool. */
 int slots_check(const struct schema *s, jv root, jv tool);
 /* 1 when a step's output is read by sbx-plan. */
@@ -103,6 +107,27 @@ int slot_whole(const char *template, char *out, size_t size);
 int slots_resolve(jv tool, jv step, jv params, jv *argv, struct sbx_error *err);
 /* The parts of a step, which is a list or a mapping: its argv (the caller's). */
 jv step_argv(jv step);
+
+/* --- policy_scope.c, policy_grant.c: what a credential may do, and for which call --- */
+
+/* In a text among the settings of a scope: the namespace of the call. */
+#define SCOPE_NAMESPACE_SLOT "{namespace}"
+
+/* Check one of scopes: in policy.yaml. */
+int scope_check(const struct schema *s, const struct yaml_at *at, const char *name, jv scope);
+/* Check "credentials" of a tool of TIER: each names a scope, a namespace and permissions that the scope has. */
+int scope_check_credentials(const struct schema *s, jv root, jv tool, enum tier tier);
+
+/* 1 when one of LIST, strings, is TEXT. */
+int scope_lists(jv list, const char *text);
+
+struct scope_call {
+	jv tool, params, target, run_limits; /* borrowed; PARAMS typed, RUN_LIMITS as in policy.run */
+};
+/* The member "credentials" of the decision, and by which names the steps find them (both the caller's). "scope_denied"
+ * (77) when the parameters ask for a namespace or a permission that the scope has not; then neither is touched. */
+int scope_resolve(const struct policy_world *world, jv root, const struct scope_call *call, jv *credentials, jv *env,
+		  struct sbx_error *err);
 
 /* --- policy_run.c --- */
 

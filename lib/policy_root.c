@@ -167,33 +167,6 @@ static int check_program(const struct schema *s, const struct yaml_at *at, const
 	return each_member(s, at, program, "env", check_env);
 }
 
-/* Settings that only the provider understands are texts, numbers, booleans or lists of texts; it refuses what it does
- * not know. */
-static int check_scope(const struct schema *s, const struct yaml_at *at, const char *name, jv scope)
-{
-	if (check_name(s, at, name) < 0 || schema_kind(s, at, scope, FIELD_MAP) < 0)
-		return -1;
-	/* Required, so that a misspelt one cannot make a scope that reads Secrets look harmless. */
-	if (json_bool(scope, "reads_secrets") < 0)
-		return schema_fail(s, at, "say reads_secrets: true or false",
-				   "must say whether its bearer can read secrets");
-	for (int i = jv_object_iter(scope); jv_object_iter_valid(scope, i); i = jv_object_iter_next(scope, i)) {
-		auto_jv key = jv_object_iter_key(scope, i), value = jv_object_iter_value(scope, i);
-		struct yaml_at here = {.up = at, .key = json_text(key)};
-		jv_kind kind = jv_get_kind(value);
-		if (check_name(s, &here, here.key) < 0)
-			return -1;
-		if (strcmp(here.key, "lifetime") == 0 && schema_kind(s, &here, value, FIELD_DURATION) < 0)
-			return -1;
-		if (strcmp(here.key, "provider") == 0 && !schema_is_name(json_text(value)))
-			return schema_fail(s, &here, "jwt, vault, kubernetes or the NAME of a program sbx-cred-NAME",
-					   "must be the name of a provider");
-		if (kind == JV_KIND_OBJECT || (kind == JV_KIND_ARRAY && schema_kind(s, &here, value, FIELD_TEXTS) < 0))
-			return schema_fail(s, &here, NULL, "must be a text, a number, a boolean or a list of texts");
-	}
-	return 0;
-}
-
 static int check_isolation(const struct schema *s, const struct yaml_at *at, jv require)
 {
 	static const struct field fields[] = {{"isolation", FIELD_TEXT, FIELD_REQUIRED}};
@@ -270,9 +243,7 @@ static int check_lists(const struct schema *s, jv root)
 	for (int i = 0, n = json_length(namespaces); i < n; i++) {
 		auto_jv name = json_at(namespaces, i);
 		struct yaml_at here = {.up = &at_namespaces, .index = i};
-		const char *text = json_text(name);
-		if (strlen(text) > PARAM_LABEL_MAX ||
-		    text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0' || text[0] == '-')
+		if (!param_is_label(json_text(name)))
 			return schema_fail(s, &here, NULL, "is no DNS label");
 	}
 	for (int i = 0, n = json_length(writable); i < n; i++) {
@@ -350,7 +321,7 @@ int root_check(const struct schema *s, jv root)
 	if (json_has(root, "mirror") && !is_absolute(json_str(root, "mirror")))
 		return schema_fail(s, &at_mirror, NULL, "must be an absolute path without . and ..");
 	if (each_member(s, NULL, root, "programs", check_program) < 0 ||
-	    each_member(s, NULL, root, "scopes", check_scope) < 0 ||
+	    each_member(s, NULL, root, "scopes", scope_check) < 0 ||
 	    each_member(s, NULL, root, "tiers", check_tier) < 0 || check_taint(s, root) < 0)
 		return -1;
 	return check_lists(s, root);

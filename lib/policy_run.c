@@ -5,10 +5,6 @@
 #include "isolation.h"
 #include "policy_impl.h"
 
-static const int64_t ms_per_s = 1000;
-/* A token must outlive the command that uses it: deadline, grace, and the time that start and stop take. */
-static const int64_t lifetime_margin_ms = 60 * 1000;
-static const int64_t lifetime_default_ms = 10 * 60 * 1000;
 /* An interrupted apply needs time to write its state. */
 static const int64_t grace_write_ms = 60 * 1000;
 
@@ -240,44 +236,6 @@ static jv resolve_target(jv tool, jv params, jv seal)
 	return target == NULL ? jv_null() : jv_string(target);
 }
 
-static jv resolve_credential(const struct policy_world *world, jv root, jv credential, jv target, jv run_limits)
-{
-	auto_jv scopes = json_object(root, "scopes"), settings = json_object(scopes, json_str(credential, "scope"));
-	const char *provider = json_str(settings, "provider");
-	auto_jv stated = json_get(settings, "lifetime");
-	int64_t lifetime = lifetime_default_ms, deadline = 0, grace = 0;
-
-	schema_duration(stated, &lifetime);
-	json_int(run_limits, "deadline_ms", &deadline);
-	json_int(run_limits, "grace_ms", &grace);
-	if (lifetime < deadline + grace + lifetime_margin_ms)
-		lifetime = deadline + grace + lifetime_margin_ms;
-	jv out = json_set_str(jv_object(), "scope", json_str(credential, "scope"));
-	out = json_set_str(out, "as", json_str(credential, "as"));
-	out = json_set_str(out, "env", json_str(credential, "env"));
-	out = json_set_str(out, "provider", provider ? provider : world->provider);
-	out = json_set(out, "target", jv_copy(target));
-	out = json_set_int(out, "lifetime_s", (lifetime + ms_per_s - 1) / ms_per_s);
-	jv own = json_delete(json_delete(jv_copy(settings), "provider"), "lifetime");
-	return json_set(out, "settings", json_delete(own, "reads_secrets"));
-}
-
-static void resolve_credentials(const struct policy_world *world, jv root, jv tool, jv target, jv run_limits,
-				jv *credentials, jv *env)
-{
-	auto_jv declared = json_array(tool, "credentials");
-
-	*credentials = jv_array();
-	*env = jv_array();
-	for (int i = 0, n = json_length(declared); i < n; i++) {
-		auto_jv credential = json_at(declared, i);
-		jv named = json_set_int(jv_object(), "index", i);
-		*env = json_append(*env, json_set_str(named, "env", json_str(credential, "env")));
-		*credentials =
-			json_append(*credentials, resolve_credential(world, root, credential, target, run_limits));
-	}
-}
-
 int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run,
 		jv *credentials, struct sbx_error *err)
 {
@@ -289,7 +247,9 @@ int run_resolve(const struct policy *policy, const struct policy_world *world, j
 
 	if (resolve_steps(tool, params, json_length(declared) > 0, &steps, err) < 0)
 		return -1;
-	resolve_credentials(world, policy->root, tool, target, run_limits, credentials, &credentials_env);
+	const struct scope_call call = {.tool = tool, .params = params, .target = target, .run_limits = run_limits};
+	if (scope_resolve(world, policy->root, &call, credentials, &credentials_env, err) < 0)
+		return -1;
 	jv out = json_set_str(jv_object(), "driver", world->driver);
 	out = json_set(out, "target", jv_copy(target));
 	out = json_set(out, "workspace", has_plan ? workspace_of_plan(tool, seal) : workspace_of_tool(tool, params));

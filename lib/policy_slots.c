@@ -126,6 +126,13 @@ static int check_template(const struct step_check *c, const struct yaml_at *at, 
 	}
 }
 
+int slots_check_template(const struct schema *s, const struct yaml_at *at, jv params, const char *template)
+{
+	const struct step_check c = {.s = s, .params = params};
+
+	return check_template(&c, at, template, NULL);
+}
+
 static int check_artifact(const struct step_check *c, const struct yaml_at *at, jv slot)
 {
 	static const struct field fields[] = {{"artifact", FIELD_TEXT, FIELD_REQUIRED}};

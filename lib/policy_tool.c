@@ -133,55 +133,6 @@ static int check_workspace(const struct tool_check *c)
 	return check_access(c, &at_state, state);
 }
 
-/* A credential's file is named to the programs of the tool; one of them must be allowed that name. */
-static int env_is_allowed(jv root, jv tool, const char *env)
-{
-	auto_jv programs = json_object(root, "programs"), steps = json_array(tool, "steps");
-
-	for (int i = 0, n = json_length(steps); i < n; i++) {
-		auto_jv step = json_at(steps, i), argv = step_argv(step), first = json_at(argv, 0);
-		auto_jv program = json_object(programs, json_text(first) ? json_text(first) : "");
-		auto_jv allowed = json_array(program, "env_allowed");
-		for (int k = 0, m = json_length(allowed); k < m; k++) {
-			auto_jv name = json_at(allowed, k);
-			if (strcmp(json_text(name), env) == 0)
-				return 1;
-		}
-	}
-	return 0;
-}
-
-static int check_credential(const struct tool_check *c, const struct yaml_at *at, jv credential)
-{
-	static const struct field fields[] = {
-		{"scope", FIELD_TEXT, FIELD_REQUIRED},
-		{"as", FIELD_TEXT, FIELD_REQUIRED},
-		{"env", FIELD_TEXT, FIELD_REQUIRED},
-	};
-	struct yaml_at at_scope = {.up = at, .key = "scope"}, at_as = {.up = at, .key = "as"},
-		       at_env = {.up = at, .key = "env"};
-
-	if (schema_fields(c->s, at, credential, fields, ARRAY_LEN(fields)) < 0)
-		return -1;
-	auto_jv scopes = json_object(c->root, "scopes"), scope = json_object(scopes, json_str(credential, "scope"));
-	const char *as = json_str(credential, "as");
-	if (!jv_is_valid(scope))
-		return schema_fail(c->s, &at_scope, "add it to scopes: in policy.yaml", "no such scope");
-	if (json_bool(scope, "reads_secrets") == 1 && c->tier < TIER_HIGH)
-		return schema_fail(c->s, &at_scope, "set tier: high, or use a scope that cannot read secrets",
-				   "this scope reads secrets, so the tool must be high");
-	if (strcmp(as, "kubeconfig") != 0 && strcmp(as, "token") != 0 && strcmp(as, "aws-credentials") != 0)
-		return schema_fail(c->s, &at_as, "kubeconfig, token or aws-credentials", "no such form");
-	auto_free char *target = tool_param_of(c->tool, PARAM_TARGET);
-	if (strcmp(as, "kubeconfig") == 0 && target == NULL && !c->has_plan)
-		return schema_fail(c->s, &at_as, "add a parameter of the type target",
-				   "a kubeconfig needs to know which cluster");
-	if (!env_is_allowed(c->root, c->tool, json_str(credential, "env")))
-		return schema_fail(c->s, &at_env, "add it to env_allowed of the program in policy.yaml",
-				   "no program of this tool may be given this name");
-	return 0;
-}
-
 /* All steps of a call run with one environment. */
 static int check_environment(const struct tool_check *c)
 {
@@ -197,26 +148,6 @@ static int check_environment(const struct tool_check *c)
 		struct yaml_at here = {.up = &at_credentials, .index = i};
 		if (json_has(env, json_str(credential, "env")))
 			return schema_fail(c->s, &here, NULL, "a program of the tool has a fixed value of this name");
-	}
-	return 0;
-}
-
-static int check_credentials(const struct tool_check *c)
-{
-	auto_jv credentials = json_array(c->tool, "credentials"), seen = jv_object();
-	struct yaml_at at = {.key = "credentials"};
-
-	if (json_length(credentials) > LIMIT_CREDENTIALS)
-		return schema_fail(c->s, &at, NULL, "more than %d credentials", LIMIT_CREDENTIALS);
-	for (int i = 0, n = json_length(credentials); i < n; i++) {
-		auto_jv credential = json_at(credentials, i);
-		struct yaml_at here = {.up = &at, .index = i};
-		if (check_credential(c, &here, credential) < 0)
-			return -1;
-		const char *env = json_str(credential, "env");
-		if (json_has(seen, env))
-			return schema_fail(c->s, &here, NULL, "another credential has this name in the environment");
-		seen = json_set(take_jv(&seen), env, jv_true());
 	}
 	return 0;
 }
@@ -357,7 +288,7 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 		return -1;
 	auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 	c.has_plan = plan != NULL;
-	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || check_credentials(&c) < 0 ||
+	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || scope_check_credentials(s, root, tool, c.tier) < 0 ||
 	    check_environment(&c) < 0 || check_egress(&c) < 0 || root_check_limits(s, NULL, tool) < 0 ||
 	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0 || client_check(s, tool) < 0)
 		return -1;

@@ -235,6 +235,11 @@ static int is_label(const char *text, size_t len)
 	return len > 0 && strspn(text, inside) >= len && text[0] != '-' && text[len - 1] != '-';
 }
 
+int param_is_label(const char *text)
+{
+	return text != NULL && strlen(text) <= PARAM_LABEL_MAX && is_label(text, strlen(text));
+}
+
 static int is_subdomain(const char *text)
 {
 	if (strlen(text) > PARAM_SUBDOMAIN_MAX)
@@ -295,11 +300,11 @@ static int text_is(jv root, jv declaration, enum param_type type, const char *te
 	case PARAM_PLAN:
 		return state_is_id(text);
 	case PARAM_DNS_LABEL:
-		return strlen(text) <= PARAM_LABEL_MAX && is_label(text, strlen(text));
+		return param_is_label(text);
 	case PARAM_DNS_SUBDOMAIN:
 		return is_subdomain(text);
 	case PARAM_NAMESPACE:
-		return strlen(text) <= PARAM_LABEL_MAX && is_label(text, strlen(text)) && is_one_of(namespaces, text);
+		return param_is_label(text) && is_one_of(namespaces, text);
 	case PARAM_TARGET:
 		return schema_is_name(text);
 	case PARAM_INTEGER:

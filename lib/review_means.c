@@ -38,6 +38,16 @@ static void put_steps(struct writer *w, jv run)
 		writer_put(w, "  no step\n");
 }
 
+static void put_permissions(struct writer *w, jv credential)
+{
+	auto_jv permissions = json_get(credential, "permissions");
+
+	if (!jv_is_valid(permissions))
+		return;
+	writer_put(w, ", may ");
+	writer_value(w, permissions);
+}
+
 static void put_credentials(struct writer *w, jv policy)
 {
 	auto_jv credentials = json_array(policy, "credentials");
@@ -53,8 +63,13 @@ static void put_credentials(struct writer *w, jv policy)
 		writer_member(w, one, "as");
 		writer_put(w, ", target ");
 		writer_member(w, one, "target");
+		if (json_has(one, "namespace")) {
+			writer_put(w, ", namespace ");
+			writer_member(w, one, "namespace");
+		}
 		writer_put(w, ", seconds ");
 		writer_member(w, one, "lifetime_s");
+		put_permissions(w, one);
 		writer_put(w, ", settings ");
 		writer_value(w, settings);
 		writer_put(w, "\n");

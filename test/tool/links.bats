@@ -48,7 +48,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 @test "only what talks HTTP links libcurl" {
 	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
 		case $program in
-		*/sbx-run-kubernetes | */sbx-cred-vault | */sbx-cred-kubernetes) [[ $(needed "$program") == *libcurl* ]] ;;
+		*/sbx-run-kubernetes | */sbx-cred-vault | */sbx-cred-kubernetes | */sbx-witness) [[ $(needed "$program") == *libcurl* ]] ;;
 		*) [[ $(needed "$program") != *libcurl* ]] ;;
 		esac
 	done
@@ -71,6 +71,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 	allowed "$SBX_LIBEXEC/sbx-cred-jwt" libjq libcrypto libyaml-0
 	allowed "$SBX_LIBEXEC/sbx-cred-vault" libjq libyaml-0 libcurl
 	allowed "$SBX_LIBEXEC/sbx-cred-kubernetes" libjq libyaml-0 libcurl
+	allowed "$SBX_LIBEXEC/sbx-witness" libjq libcurl
 	allowed "$SBX_LIBEXEC/sbx-run-kubernetes" libjq libyaml-0 libcurl
 }
 

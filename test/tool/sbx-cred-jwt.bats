@@ -11,7 +11,7 @@ setup() {
 
 # request [FILTER]: a request to mint, changed by a jq filter.
 request() {
-	printf '{"scope":"test-read","settings":{"audience":"https://api.test","permissions":["pods:read","pods:list"]},"target":null,
+	printf '{"scope":"test-read","settings":{"audience":"https://api.test"},"permissions":["pods:read","pods:list"],"target":null,
 		"call":"ffffffffffffffffffffffffffffffff","lease":"%s","principal":"agent","lifetime_s":900,"config":{}}' "${2:-$LEASE}" | jq -c "${1:-.}"
 }
 
@@ -65,10 +65,17 @@ unhex() {
 	output=$(part 2)
 	assert_json '[.iss, .sub, .aud, .jti, .scope, .exp - .iat, .nbf - .iat] | map(tostring) | join(" ")' \
 		"sbx:$(cat "$T/var/installation") agent https://api.test $LEASE pods:read pods:list 900 0"
+	assert_json 'has("namespace")' false
 	assert_json '.exp | todate' "$expires"
 	assert_json '(.iat - now) | . > -30 and . < 2' true
 	output=$(part 1)
 	assert_json '[.alg, .typ, (keys | join(","))] | join(" ")' "EdDSA JWT alg,kid,typ"
+}
+
+@test "the namespace of the call is a claim" {
+	mint '.namespace = "web"'
+	output=$(part 2)
+	assert_json .namespace web
 }
 
 @test "a token lives ten minutes at least" {
@@ -81,9 +88,9 @@ unhex() {
 }
 
 @test "several audiences; a scope in words; the scope's own name; an issuer of the settings" {
-	mint '.settings.audience = ["a", "b"] | .settings.permissions = null | .settings.scope = "x y"'
+	mint '.settings.audience = ["a", "b"] | .permissions = null | .settings.scope = "x y"'
 	assert_equal "$(part 2 | jq -c '[.aud, .scope]')" '[["a","b"],"x y"]'
-	mint 'del(.settings.permissions)'
+	mint 'del(.permissions)'
 	assert_equal "$(part 2 | member .scope)" test-read
 	introspect 0
 	echo 'providers: {jwt: {issuer: "https://issuer.test"}}' >>"$T/sbx.yaml"
@@ -245,8 +252,8 @@ unhex() {
 	for row in '65 bad_request .lease = "x"' '65 bad_request .lease = "../../../../../../etc/passwd00"' '65 bad_request del(.lease)' '65 bad_request del(.principal)' '65 bad_request .principal = 7' \
 		'65 bad_request .lifetime_s = "900"' '65 bad_request del(.lifetime_s)' '65 bad_request .lifetime_s = 86401' '65 bad_request .lifetime_s = -1' '65 bad_request []' '65 bad_request "x"' \
 		'78 no_audience del(.settings.audience)' '78 no_audience .settings.audience = ""' '78 no_audience .settings.audience = []' '78 no_audience .settings.audience = [7]' \
-		'78 no_audience del(.settings)' '78 bad_scope .settings.permissions = []' '78 bad_scope .settings.permissions = ["a b"]' '78 bad_scope .settings.permissions = ["a", 7]' \
-		'78 bad_scope .settings = {audience: "a", scope: "x  y"}' '78 bad_scope .settings.permissions = ["ä"]'; do
+		'78 no_audience del(.settings)' '78 bad_scope .permissions = []' '78 bad_scope .permissions = ["a b"]' '78 bad_scope .permissions = ["a", 7]' \
+		'78 bad_scope .settings = {audience: "a", scope: "x  y"} | del(.permissions)' '78 bad_scope .permissions = ["ä"]'; do
 		read -r want code filter <<<"$row"
 		mint "$filter"
 		assert_equal "$status" "$want"

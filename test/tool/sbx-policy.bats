@@ -582,7 +582,7 @@ sys.exit(subprocess.run(["sbx-policy", "--peer"], stdin=theirs).returncode)'
 	rm -r "$T/policy"
 	cp -r "$ROOT/policy" "$T/policy"
 	chmod -R go-w "$T/policy"
-	edit policy.yaml 's|^namespaces:.*|namespaces: [default, web, destroy-staging]|; s|^agent_writable:.*|agent_writable: [agent/*]|'
+	edit policy.yaml 's|^\( *\)namespaces:.*|\1namespaces: [default, web, destroy-staging]|; s|^agent_writable:.*|agent_writable: [agent/*]|'
 	edit tools/terraform_plan.yaml 's|under: \[|under: [agent/*, |'
 	printf 'targets: {dev: {server: "https://127.0.0.1:6443"}}\n' >>"$SBX_CONFIG"
 	mkdir -p "$T/work/agent/scratch"

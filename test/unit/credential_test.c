@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "credential.h"
+#include "credential_lease.h"
 #include "credential_process.h"
 #include "credential_render.h"
 #include "credential_seal.h"
@@ -308,14 +309,14 @@ static void test_left(void)
 	{
 		auto_leases leases;
 		leases_init(&leases);
-		CHECK(credential_left(&state, call, &leases, &err) == 0 && leases.count == 0);
+		CHECK(lease_left(&state, call, &leases, &err) == 0 && leases.count == 0);
 	}
 	snprintf(name, sizeof name, "%s-1.json", call);
 	CHECK(io_create_file(leases_fd, name, good, sizeof good - 1, &err) == 0);
 	{
 		auto_leases leases;
 		leases_init(&leases);
-		CHECK(credential_left(&state, call, &leases, &err) == 0 && leases.count == 1 &&
+		CHECK(lease_left(&state, call, &leases, &err) == 0 && leases.count == 1 &&
 		      leases.lease[0].state == LEASE_REQUESTED);
 		CHECK_STR(json_str(leases.lease[0].record, "lease"), "ffffffffffffffffffffffffffffffff");
 	}
@@ -326,7 +327,7 @@ static void test_left(void)
 		auto_leases leases;
 		leases_init(&leases);
 		CHECK(io_replace_file(leases_fd, name, damaged[i], strlen(damaged[i]), &err) == 0);
-		CHECK(credential_left(&state, call, &leases, &err) < 0 && leases.count == 1 && err.class == SBX_CONFIG);
+		CHECK(lease_left(&state, call, &leases, &err) < 0 && leases.count == 1 && err.class == SBX_CONFIG);
 		CHECK_STR(err.code, "bad_lease");
 		sbx_error_clear(&err);
 	}

@@ -18,6 +18,8 @@ static const char root_yaml[] =
 	"scopes:\n"
 	"  plain: {audience: a, reads_secrets: false}\n"
 	"  secrets: {audience: a, reads_secrets: true, provider: jwt, lifetime: 1h}\n"
+	"  pods: {at: \"{namespace}/x\", reads_secrets: false, namespaces: [web, shop], permissions: [\"pods:get\", \"pods:list\"]}\n"
+	"  patch: {reads_secrets: false, permissions: [\"deployments.apps:get\", \"deployments.apps:patch\"]}\n"
 	"namespaces: [web]\n"
 	"agent_writable: [agent/*]\n"
 	"tiers: {critical: {threshold: 3, ttl: 10m, require: {isolation: gvisor}}}\n";
@@ -50,6 +52,8 @@ static int load(struct policy *policy, const char *root, const char *tool)
 
 #define TOOL "name: t\ndescription: d\ntier: low\n"
 #define ECHO "steps: [[echo]]\n"
+#define PODS TOOL ECHO "credentials: [{scope: pods, as: token, env: TOKEN_FILE, "
+#define PLANS "steps: [[echo], {argv: [echo], analyse: terraform}]\n"
 #define ASKED "params: {p: {type: string}, o: {type: string, optional: true}}\n"
 
 static const struct {
@@ -113,6 +117,21 @@ static const struct {
 	 NULL},
 	{TOOL ECHO "credentials: [{scope: plain, as: token, env: OTHER}]\n", "no program of this tool"},
 	{TOOL ECHO "credentials: [{scope: plain, as: kubeconfig, env: KUBECONFIG}]\n", "which cluster"},
+	{PODS "namespace: web}]\n", NULL},
+	{PODS "namespace: other}]\n", "not given for this namespace"},
+	{PODS "permissions: [\"pods:get\"]}]\n", "one namespace at a time"},
+	{PODS "namespace: \"{p}\", permissions: [\"pods:get\", \"pods:{p}\"]}]\n" ASKED, NULL},
+	{PODS "namespace: \"{o}\"}]\n" ASKED, "may be absent"},
+	{PODS "namespace: \"{x}\"}]\n" ASKED, "names an unknown parameter"},
+	{PODS "namespace: \"{\"}]\n" ASKED, "braces without a name"},
+	{PODS "namespace: web, permissions: [\"pods:delete\"]}]\n", "does not grant this"},
+	{PODS "namespace: web, permissions: []}]\n", "must be 1 to 64 permissions"},
+	{TOOL ECHO "credentials: [{scope: plain, as: token, env: TOKEN_FILE, namespace: web}]\n", "the scope names none"},
+	{TOOL ECHO "credentials: [{scope: plain, as: token, env: TOKEN_FILE, permissions: [\"pods:get\"]}]\n",
+	 "does not grant this"},
+	{TOOL ECHO "credentials: [{scope: patch, as: token, env: TOKEN_FILE}]\n", NULL},
+	{TOOL PLANS "credentials: [{scope: patch, as: token, env: TOKEN_FILE}]\n", "can only read"},
+	{TOOL PLANS "credentials: [{scope: pods, as: token, env: TOKEN_FILE, namespace: web}]\n", NULL},
 	{TOOL "steps: [{argv: [echo], analyse: jq}]\n", "nothing reads this kind of output"},
 	{TOOL ECHO "limits: {deadline: 300}\n", "must be a duration"},
 	{TOOL ECHO "limits: {pids: 0}\n", "must be within 1 and"},
@@ -236,6 +255,17 @@ static const struct {
 	{"scopes: {s: {audience: a}}\n", "can read secrets"},
 	{"scopes: {s: {audience: {a: b}, reads_secrets: false}}\n", "must be a text, a number"},
 	{"scopes: {s: {lifetime: 10, reads_secrets: false}}\n", "must be a duration"},
+	{"scopes: {s: {reads_secrets: false, namespaces: [a, b-c]}}\n", NULL},
+	{"scopes: {s: {reads_secrets: false, namespaces: []}}\n", "must name 1 to 64 namespaces"},
+	{"scopes: {s: {reads_secrets: false, namespaces: [\"*\"]}}\n", "is no DNS label"},
+	{"scopes: {s: {reads_secrets: false, namespaces: web}}\n", "must be a list of texts"},
+	{"scopes: {s: {reads_secrets: false, at: \"x-{namespace}\"}}\n", "takes a namespace"},
+	{"scopes: {s: {reads_secrets: false, permissions: [\"pods/log:get\", \"deployments.apps/scale:update\"]}}\n", NULL},
+	{"scopes: {s: {reads_secrets: false, permissions: [\"pods:*\"]}}\n", "is no permission"},
+	{"scopes: {s: {reads_secrets: false, permissions: [pods]}}\n", "is no permission"},
+	{"scopes: {s: {reads_secrets: false, permissions: [\"secrets:list\"]}}\n", "lets its bearer read secrets"},
+	{"scopes: {s: {reads_secrets: false, permissions: [\"pods/exec:create\"]}}\n", "lets its bearer read secrets"},
+	{"scopes: {s: {reads_secrets: true, permissions: [\"secrets:list\"]}}\n", NULL},
 	{"tiers: {lowest: {}}\n", "no such tier"},
 	{"tiers: {low: {threshold: 1}}\n", "calls of this tier need no approval"},
 	{"tiers: {medium: {user_verification: true}}\n", "calls of this tier need no approval"},

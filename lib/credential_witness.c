@@ -1,0 +1,212 @@
+/* The conversation with sbx-witness: a line from it before, the end of its input, a line from it afterwards. */
+#include "credential_witness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "credential_render.h"
+#include "duration.h"
+#include "io.h"
+#include "permission.h"
+#include "process.h"
+
+enum {
+	FIRST_MS = 3000,      /* sbx-witness gives up after two seconds */
+	CACHE_MS = 12 * 1000, /* an API server believes a token that it has just seen for ten seconds */
+	WAIT_MAX_MS = 60 * 1000,
+	LAST_MS = 500, /* for the line after the wait is over */
+	REQUEST_MAX = 64 * 1024,
+};
+#define TOKEN_NUMBER 3
+#define NUMBER_TEXT(n) #n
+#define NUMBER(n) NUMBER_TEXT(n)
+
+int credential_witness_wait(jv target, int64_t *wait_ms, struct sbx_error *err)
+{
+	auto_jv value = json_get(target, "witness");
+	uint64_t ms = CACHE_MS;
+
+	*wait_ms = CACHE_MS;
+	if (!jv_is_valid(value))
+		return 0;
+	if (json_text(value) == NULL || duration_parse_ms(json_text(value), WAIT_MAX_MS, &ms) < 0) {
+		sbx_fail(err, SBX_CONFIG, "bad_target", "witness of the target is no duration of at most a minute");
+		return sbx_hint(err, "such as witness: 12s, or 0s for none");
+	}
+	*wait_ms = (int64_t)ms;
+	return 0;
+}
+
+static void cannot(struct credential_witness *w, const char *why)
+{
+	snprintf(w->unproven, sizeof w->unproven, "%s", why);
+}
+
+/* ---- who can be asked ---- */
+
+static int find_token(const struct secret *fields, struct credential_field *field)
+{
+	for (size_t at = 0; credential_next_field(fields, &at, field) == 1;)
+		if (strcmp(field->name, "token") == 0)
+			return 1;
+	return 0;
+}
+
+int credential_witness_can(const struct lease *lease)
+{
+	auto_jv target = json_object(lease->record, "target"), words = json_array(lease->record, "permissions");
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	struct credential_field token;
+	struct permission look;
+	int64_t wait_ms = 0;
+
+	return find_token(&lease->fields, &token) && json_str(target, "server") != NULL &&
+	       json_str(lease->record, "namespace") != NULL && permission_find_look(words, &look) == 0 &&
+	       credential_witness_wait(target, &wait_ms, &ignored) == 0 && wait_ms > 0;
+}
+
+/* The line for sbx-witness. */
+static int make_request(const struct credential_witness *w, const struct lease *lease, struct buf *out,
+			struct sbx_error *err)
+{
+	auto_jv target = json_object(lease->record, "target");
+	auto_jv request = json_set_str(jv_object(), "server", json_str(target, "server"));
+
+	request = json_set_str(take_jv(&request), "ca_file", json_str(target, "ca_file"));
+	request = json_set_str(take_jv(&request), "namespace", json_str(lease->record, "namespace"));
+	request = json_set(take_jv(&request), "permissions", json_array(lease->record, "permissions"));
+	request = json_set_int(take_jv(&request), "wait_ms", w->wait_ms);
+	return json_write(request, out, err) < 0 || buf_add(out, "\n", 1, err) < 0 ? -1 : 0;
+}
+
+/* ---- its process ---- */
+
+static int start_witness(struct credential_witness *w, const struct credential_field *token, struct sbx_error *err)
+{
+	static const char *const argv[] = {"sbx-witness", "--token-fd", NUMBER(TOKEN_NUMBER), NULL};
+	int to[2] = {-1, -1}, from[2] = {-1, -1};
+	auto_secret copy = SECRET_INIT;
+	int result = -1;
+
+	if (secret_alloc(&copy, token->len, err) < 0 || secret_append(&copy, token->bytes, token->len, err) < 0)
+		return -1;
+	auto_fd memory = secret_memfd(&copy, "sbx-witness", err);
+	auto_free char *path = process_helper(argv[0], err);
+	if (memory >= 0 && path != NULL && pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0) {
+		const struct spawn_fd fds[] = {{STDIN_FILENO, to[0]}, {STDOUT_FILENO, from[1]}, {TOKEN_NUMBER, memory}};
+		const struct spawn what = {.path = path,
+					   .argv = argv,
+					   .fds = fds,
+					   .fd_count = ARRAY_LEN(fds),
+					   .flags = SPAWN_GROUP | SPAWN_NO_TERMINAL};
+		result = spawn_start(&what, &w->child, err);
+	}
+	if (result == 0) {
+		w->in = take_fd(&to[1]);
+		w->out = take_fd(&from[0]);
+	}
+	for (int i = 0; i < 2; i++) {
+		base_close_fd(&to[i]);
+		base_close_fd(&from[i]);
+	}
+	return result;
+}
+
+/* Its next line as the status in it, 0 for "no answer" with the code in W->unproven; -1: it says nothing more. */
+static int read_line(struct credential_witness *w, int64_t deadline)
+{
+	auto_jv object = jv_invalid();
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	struct pollfd fd = {.fd = w->out, .events = POLLIN};
+	int64_t status = 0;
+
+	for (w->line_len = 0; w->line_len == 0 || w->line[w->line_len - 1] != '\n';) {
+		if (w->line_len == sizeof w->line || poll(&fd, 1, clock_left_ms(deadline)) == 0)
+			return -1;
+		ssize_t n = read(w->out, w->line + w->line_len, 1);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		w->line_len++;
+	}
+	if (json_parse(w->line, w->line_len, sizeof w->line, &object, &ignored) < 0 ||
+	    json_int(object, "status", &status) < 0 || status < 0 || status > 999)
+		return -1;
+	if (status == 0)
+		cannot(w, json_str(object, "code") != NULL ? json_str(object, "code") : "witness_failed");
+	return (int)status;
+}
+
+static int is_refusal(int status)
+{
+	return status == 401 || status == 403;
+}
+
+void credential_witness_open(struct credential_witness *w, const struct lease *lease)
+{
+	auto_buf request = BUF_INIT(REQUEST_MAX);
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct credential_field token;
+	auto_jv target = json_object(lease->record, "target");
+
+	w->began = clock_mono_ms();
+	if (!credential_witness_can(lease))
+		return;
+	find_token(&lease->fields, &token);
+	if (credential_witness_wait(target, &w->wait_ms, &err) < 0 || make_request(w, lease, &request, &err) < 0 ||
+	    start_witness(w, &token, &err) < 0 || io_write_all(w->in, request.data, request.len, &err) < 0) {
+		cannot(w, err.code[0] != '\0' ? err.code : "witness_failed");
+		return;
+	}
+	int status = read_line(w, clock_mono_ms() + FIRST_MS);
+	w->began = clock_mono_ms();
+	if (is_refusal(status))
+		cannot(w, "refused_before");
+	else if (status < 0)
+		cannot(w, "witness_failed");
+	else if (status != 200 && status != 404 && w->unproven[0] == '\0')
+		cannot(w, "no_answer");
+}
+
+/* ---- afterwards ---- */
+
+static jv conclude(struct credential_witness *w, int status, jv outcome)
+{
+	if (is_refusal(status)) {
+		outcome = json_set_int(outcome, "refused", status);
+		return json_set_int(outcome, "refused_ms", clock_mono_ms() - w->began);
+	}
+	if (status == 200 || status == 404) {
+		cannot(w, "still_taken");
+		if (w->wait_ms >= CACHE_MS)
+			outcome = json_set_str(outcome, "state", "expires");
+	} else if (w->unproven[0] == '\0') {
+		cannot(w, status < 0 ? "witness_failed" : "no_answer");
+	}
+	return outcome;
+}
+
+void credential_witness_revoked(struct credential_witness *w)
+{
+	base_close_fd(&w->in);
+}
+
+jv credential_witness_conclude(struct credential_witness *w, int64_t deadline, jv outcome)
+{
+	if (w->unproven[0] == '\0' && w->in < 0 && w->out >= 0)
+		outcome = conclude(w, read_line(w, deadline + LAST_MS), outcome);
+	return w->unproven[0] != '\0' ? json_set_str(outcome, "unproven", w->unproven) : outcome;
+}
+
+void credential_witness_clear(struct credential_witness *w)
+{
+	spawn_kill(&w->child);
+	base_close_fd(&w->in);
+	base_close_fd(&w->out);
+}
