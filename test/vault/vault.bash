@@ -175,8 +175,10 @@ children() {
 leases() {
 	api GET "sys/leases/lookup/$NS/creds/${1:-pod-reader}?list=true" 2>/dev/null | jq -r '.data.keys[]?'
 }
+# What of the engine stands in the cluster; the Roles and Secrets that are there without it are not meant.
 accounts() {
-	kubectl --namespace="$NS" get serviceaccounts,rolebindings -o name 3>&- | grep '/v-' || true
+	kubectl --namespace="$NS" get serviceaccounts,rolebindings,roles,secrets -o name 3>&- |
+		grep -vxE 'serviceaccount/(default|engine|fixed)|rolebinding.rbac.authorization.k8s.io/(engine|fixed)|role.rbac.authorization.k8s.io/(pod-reader|secret-reader|engine)' || true
 }
 
 nothing_is_live() {
