@@ -255,8 +255,8 @@ test-load:
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/load
 
 # accounts: real accounts, sudo and sshd in namespaces of their own (root). cluster: against the cluster of KUBECONFIG (an administrator's), what fakes
-# cannot say. heavy: hundreds of races, and a kill or a failed system call at each step of each stage. oracle: sshsig against ssh-keygen in whole.
-# remote: API servers and Vaults that fail on demand, and the deadlines that this takes.
+# cannot say (SBX_CLUSTER_SHARE=4: a quarter of its repetitions). heavy: hundreds of races, and a kill or a failed system call at each step of each stage.
+# oracle: sshsig against ssh-keygen in whole. remote: API servers and Vaults that fail on demand, and the deadlines that this takes.
 .PHONY: $(suites:%=test-%)
 # A cluster has one admission policy, which names one image: one file after the other.
 test-cluster: export SBX_TEST_JOBS := 1

@@ -52,6 +52,11 @@ probe_step() { # WORD...: a table of one step
 	table step /opt/sbx/probe/probe "$@" end
 }
 
+# share N: of N repetitions those of this run; SBX_CLUSTER_SHARE=4 makes a quarter of them.
+share() {
+	echo $(($1 / ${SBX_CLUSTER_SHARE:-1}))
+}
+
 kube() {
 	kubectl --context="$SBX_CONTEXT" "$@" 3>&-
 }

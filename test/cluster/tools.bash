@@ -43,7 +43,7 @@ events() {
 
 # The agent: lines to sbx-mcp and back.
 agent() {
-	coproc MCP { exec sbx-mcp --config "$T/sbx.yaml" --wait 0s 2>"$T/mcp.log" 3>&-; }
+	coproc MCP { exec sbx-mcp --config "$T/sbx.yaml" --wait 0s --deadline 5m 2>"$T/mcp.log" 3>&-; }
 	exec {IN}>&"${MCP[1]}" {OUT}<&"${MCP[0]}"
 	printf '%s\n' '{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bats","version":"1"}}}' \
 		'{"jsonrpc":"2.0","method":"notifications/initialized"}' >&"$IN"
@@ -53,7 +53,7 @@ agent() {
 calls() {
 	local line
 	printf '{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":{"name":"%s","arguments":%s}}\n' "$((++ID))" "$1" "$2" >&"$IN"
-	while IFS= read -r -t 120 line <&"$OUT"; do
+	while IFS= read -r -t 320 line <&"$OUT"; do
 		[ "$(member '.id // empty' <<<"$line")" = "$ID" ] || continue
 		output=$(command jq -c '.result.structuredContent' <<<"$line")
 		return 0
