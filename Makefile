@@ -75,7 +75,7 @@ unit_tests := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*_te
 test_tools := $(patsubst test/helpers/%.c,$(BUILD)/test/%,$(wildcard test/helpers/*.c)) $(BUILD)/test/sk_software.so
 fuzz_programs := $(patsubst test/fuzz/%.c,$(BUILD)/test/%,$(wildcard test/fuzz/*_fuzz.c))
 # Of these make test runs some.
-test_fuzz_programs := $(patsubst %,$(BUILD)/test/%_fuzz,plan_read plan_tree json_lex hcl)
+test_fuzz_programs := $(patsubst %,$(BUILD)/test/%_fuzz,plan_read kplan_read plan_tree json_lex hcl)
 # Suites that take long, or want more than any machine has: make test-NAME runs test/NAME/*.bats.
 suites := $(filter-out tool scenario,$(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*.bats)))))
 

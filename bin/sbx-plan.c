@@ -14,6 +14,7 @@
 
 #include "io.h"
 #include "json_out.h"
+#include "kplan_read.h"
 #include "limit.h"
 #include "log.h"
 #include "plan_read.h"
@@ -32,18 +33,23 @@ enum { FILES_MAX = 8 };
 static const char own_table[] = "../share/sbx/signals.table";
 
 static const char usage_text[] =
-	"usage: sbx-plan [--format terraform] [--text] [--signals FILE | --no-signals] < plan.json\n"
+	"usage: sbx-plan [--format terraform | kubernetes] [--text] [--signals FILE | --no-signals] < plan.json\n"
 	"\n"
-	"Reads what `terraform show -json PLANFILE` prints and writes one JSON object: a verdict and its findings.\n"
+	"Reads what `terraform show -json PLANFILE` prints, or objects of a cluster as they are and as the server says that\n"
+	"they would become, and writes one JSON object: a verdict and its findings.\n"
 	"\n"
-	"  -f, --format NAME   format of the plan; terraform (the default, also for OpenTofu) is the only one\n"
+	"  -f, --format NAME   format of the plan: terraform (the default, also for OpenTofu) or kubernetes\n"
 	"  -t, --text          write text for people instead\n"
 	"  -s, --signals FILE  compiled signal rules (default: those that came with this program)\n"
 	"  -n, --no-signals    judge the structure of the changes alone, not what their values mean\n"
 	"  -h, --help          this text\n"
 	"  -V, --version       the version\n";
 
+enum format { FORMAT_TERRAFORM, FORMAT_KUBERNETES };
+static const char *const formats[] = {[FORMAT_TERRAFORM] = "terraform", [FORMAT_KUBERNETES] = "kubernetes"};
+
 struct options {
+	enum format format;
 	int text;
 	int no_signals;
 	const char *signals; /* NULL: the program's own */
@@ -61,6 +67,17 @@ static int told(void)
 	return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
 }
 
+static int read_format(const char *word, enum format *format)
+{
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		if (strcmp(word, formats[i]) == 0) {
+			*format = (enum format)i;
+			return 0;
+		}
+	fprintf(stderr, "%s: the formats are terraform and kubernetes\n", name);
+	return -1;
+}
+
 /* 0: go on; else 1 + the exit status. */
 static int read_options(int argc, char **argv, struct options *o)
 {
@@ -76,10 +93,9 @@ static int read_options(int argc, char **argv, struct options *o)
 	while ((option = getopt_long(argc, argv, "f:ts:nhV", options, NULL)) >= 0) {
 		switch (option) {
 		case 'f':
-			if (strcmp(optarg, "terraform") == 0)
-				break;
-			fprintf(stderr, "%s: the only format is terraform\n", name);
-			return 1 + SBX_USAGE;
+			if (read_format(optarg, &o->format) < 0)
+				return 1 + SBX_USAGE;
+			break;
 		case 't':
 			o->text = 1;
 			break;
@@ -178,20 +194,44 @@ static int prepare_input(int *spool, struct sbx_error *err)
 	return *spool < 0 ? -1 : 0;
 }
 
+static int write_report(const struct options *o, const struct plan_report *report, const struct plan_head *head,
+			struct buf *reply, struct sbx_error *err)
+{
+	return o->text ? plan_report_text(report, head, reply, err) : plan_report_write(report, head, reply, err);
+}
+
+static int judge_terraform(const struct options *o, const struct signal_table *table, int fd,
+			   struct plan_report *report, struct buf *reply, struct sbx_error *err)
+{
+	struct plan_survey survey = {.errored = 0};
+	int result = plan_read(fd, table, &survey, report, err);
+	const struct plan_head head = plan_read_head(&survey);
+
+	if (result == 0)
+		result = write_report(o, report, &head, reply, err);
+	plan_survey_clear(&survey);
+	return result;
+}
+
+static int judge_kubernetes(const struct options *o, const struct signal_table *table, int fd,
+			    struct plan_report *report, struct buf *reply, struct sbx_error *err)
+{
+	const struct plan_head head = {.format = formats[FORMAT_KUBERNETES], .version = KPLAN_VERSION};
+
+	return kplan_read(fd, table, report, err) < 0 ? -1 : write_report(o, report, &head, reply, err);
+}
+
 static int judge(const struct options *o, const struct signal_table *table, int spool, struct buf *reply,
 		 struct sbx_error *err)
 {
-	struct plan_survey survey = {.errored = 0};
+	int fd = spool < 0 ? STDIN_FILENO : spool, result = -1;
 	struct plan_report report;
-	int result = -1;
 
 	plan_report_init(&report);
-	if ((spool < 0 || io_copy(STDIN_FILENO, spool, LIMIT_PLAN_JSON, NULL, err) == 0) &&
-	    plan_read(spool < 0 ? STDIN_FILENO : spool, table, &survey, &report, err) == 0)
-		result = o->text ? plan_report_text(&report, &survey, reply, err)
-				 : plan_report_write(&report, &survey, reply, err);
+	if (spool < 0 || io_copy(STDIN_FILENO, spool, LIMIT_PLAN_JSON, NULL, err) == 0)
+		result = (o->format == FORMAT_KUBERNETES ? judge_kubernetes : judge_terraform)(o, table, fd, &report,
+											       reply, err);
 	plan_report_clear(&report);
-	plan_survey_clear(&survey);
 	return result;
 }
 

@@ -45,6 +45,9 @@
 #define LIMIT_CLUSTER_ARTIFACT ((uint64_t)7 << 20)
 /* The JSON form of a plan (it is some 200 times its plan file). */
 #define LIMIT_PLAN_JSON ((uint64_t)512 << 20)
+/* One line of a description of changes to a cluster: two objects, which have at most some 1.5 MiB each there (etcd), with
+ * escapes. */
+#define LIMIT_PLAN_LINE ((size_t)8 << 20)
 /* An address of a plan, or another text about a change: a for_each key is the longest part of one. */
 #define LIMIT_PLAN_ADDRESS ((size_t)1 << 20)
 /* Of one value that is held as a tree: bytes of text, and nodes of 24 bytes. A change of a real plan has some 10 KB. */

@@ -52,7 +52,7 @@ void plan_change_clear(struct plan_change *change)
 		plan_tree_clear(trees[i]);
 }
 
-static void reset(struct plan_change *change)
+void plan_change_reset(struct plan_change *change)
 {
 	struct buf *texts[TEXTS];
 	struct plan_tree *trees[TREES];
@@ -152,7 +152,7 @@ static int read_inner_object(struct plan_scan *s, struct plan_change *change, st
 
 int plan_change_read_inner(struct plan_scan *s, struct plan_change *change, struct sbx_error *err)
 {
-	reset(change);
+	plan_change_reset(change);
 	return read_inner_object(s, change, err);
 }
 
@@ -179,7 +179,7 @@ static int read_entry(struct plan_scan *s, struct plan_change *change, struct sb
 {
 	int key, has_change = 0;
 
-	reset(change);
+	plan_change_reset(change);
 	while ((key = plan_key(s, err)) == 1) {
 		struct buf *text = text_member(change, s);
 		int result;

@@ -32,6 +32,7 @@ struct plan_change {
 };
 
 void plan_change_init(struct plan_change *change);
+void plan_change_reset(struct plan_change *change); /* make it empty, keep the memory */
 void plan_change_clear(struct plan_change *change);
 
 /* The { of an entry of resource_changes (or of one that is like it) was read: fill CHANGE from it. "plan_kind",

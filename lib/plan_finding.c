@@ -190,6 +190,18 @@ int plan_finding_value(struct plan_finding *f, const struct plan_place *places, 
 	return cause;
 }
 
+int plan_finding_values(struct plan_finding *f, const struct plan_place *places, unsigned count,
+			const struct plan_value *before, const struct plan_value *after, struct sbx_error *err)
+{
+	int is_new, cause = find_cause(f, places, count, &is_new, err);
+
+	if (is_new) {
+		f->causes[cause].before = *before;
+		f->causes[cause].after = *after;
+	}
+	return cause;
+}
+
 int plan_finding_provider(struct plan_finding *f, const char *name, size_t len, struct sbx_error *err)
 {
 	return set_text(&f->provider, name, len, err);

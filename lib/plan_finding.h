@@ -54,9 +54,11 @@ void plan_finding_signal(struct plan_finding *finding, enum plan_verdict verdict
 int plan_finding_cause(struct plan_finding *finding, const struct plan_change *change,
 		       const struct plan_place *places, unsigned count, struct sbx_error *err);
 
-/* The same with VALUE, of a setting that is no change's: it is the one after. */
+/* The same with VALUE, of a setting that is no change's: it is the one after. And with both values. */
 int plan_finding_value(struct plan_finding *finding, const struct plan_place *places, unsigned count,
 		       const struct plan_value *value, struct sbx_error *err);
+int plan_finding_values(struct plan_finding *finding, const struct plan_place *places, unsigned count,
+			const struct plan_value *before, const struct plan_value *after, struct sbx_error *err);
 
 /* The provider that it is about. */
 int plan_finding_provider(struct plan_finding *finding, const char *name, size_t len, struct sbx_error *err);

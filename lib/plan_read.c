@@ -313,6 +313,14 @@ static int second_pass(int fd, struct plan_input *input, struct second_pass *pas
 	return result;
 }
 
+struct plan_head plan_read_head(const struct plan_survey *survey)
+{
+	return (struct plan_head){.format = "terraform",
+				  .version = survey->format_version,
+				  .terraform_version = survey->terraform_version,
+				  .errored = survey->errored};
+}
+
 static void finish(struct digest *digest, char hex[DIGEST_HEX_SIZE])
 {
 	unsigned char bytes[DIGEST_SIZE];

@@ -23,4 +23,7 @@
 int plan_read(int fd, const struct signal_table *table, struct plan_survey *survey, struct plan_report *report,
 	      struct sbx_error *err);
 
+/* What a report about SURVEY (borrowed, as long as the head is used) begins with. */
+struct plan_head plan_read_head(const struct plan_survey *survey);
+
 #endif

@@ -244,14 +244,14 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	return 0;
 }
 
-static int put_head(struct buf *out, const struct plan_report *report, const struct plan_survey *survey,
+static int put_head(struct buf *out, const struct plan_report *report, const struct plan_head *head,
 		    struct sbx_error *err)
 {
-	if (buf_add_str(out, "{\"sbx_plan\":1,\"format\":\"terraform\"", err) < 0 ||
-	    json_out_member(out, "version", survey->format_version, err) < 0 ||
-	    json_out_member(out, "terraform_version", survey->terraform_version, err) < 0 ||
+	if (buf_add_str(out, "{\"sbx_plan\":1", err) < 0 || json_out_member(out, "format", head->format, err) < 0 ||
+	    json_out_member(out, "version", head->version, err) < 0 ||
+	    json_out_member(out, "terraform_version", head->terraform_version, err) < 0 ||
 	    json_out_member(out, "verdict", plan_verdict_name(plan_report_verdict(report)), err) < 0 ||
-	    json_out_key(out, "errored", err) < 0 || buf_add_str(out, survey->errored ? "true" : "false", err) < 0 ||
+	    json_out_key(out, "errored", err) < 0 || buf_add_str(out, head->errored ? "true" : "false", err) < 0 ||
 	    json_out_key(out, "counts", err) < 0 || buf_add(out, "{", 1, err) < 0)
 		return -1;
 	for (size_t i = 0; i < PLAN_COUNTS; i++)
@@ -260,10 +260,10 @@ static int put_head(struct buf *out, const struct plan_report *report, const str
 	return buf_add(out, "}", 1, err);
 }
 
-int plan_report_write(const struct plan_report *report, const struct plan_survey *survey, struct buf *out,
+int plan_report_write(const struct plan_report *report, const struct plan_head *head, struct buf *out,
 		      struct sbx_error *err)
 {
-	if (put_head(out, report, survey, err) < 0 ||
+	if (put_head(out, report, head, err) < 0 ||
 	    json_out_member_int(out, "data_destroyed", (int64_t)report->data_destroyed, err) < 0 ||
 	    json_out_member_int(out, "total", (int64_t)plan_report_total(report), err) < 0 ||
 	    json_out_key(out, "findings", err) < 0 || buf_add(out, "[", 1, err) < 0 ||

@@ -6,7 +6,6 @@
 #include "digest.h"
 #include "limit.h"
 #include "plan_finding.h"
-#include "plan_survey.h"
 
 #define PLAN_COUNTS 7
 enum plan_count { COUNT_CREATE, COUNT_UPDATE, COUNT_REPLACE, COUNT_DELETE, COUNT_FORGET, COUNT_READ, COUNT_NO_OP };
@@ -45,12 +44,19 @@ int plan_report_add_safe(struct plan_report *report, const struct plan_change *c
 enum plan_verdict plan_report_verdict(const struct plan_report *report);
 uint64_t plan_report_total(const struct plan_report *report);
 
+/* What was read. */
+struct plan_head {
+	const char *format, *version;
+	const char *terraform_version; /* NULL: there is none */
+	int errored;
+};
+
 /* The whole as JSON text with a line feed. */
-int plan_report_write(const struct plan_report *report, const struct plan_survey *survey, struct buf *out,
+int plan_report_write(const struct plan_report *report, const struct plan_head *head, struct buf *out,
 		      struct sbx_error *err);
 
 /* The same for people: printable ASCII and line feeds. */
-int plan_report_text(const struct plan_report *report, const struct plan_survey *survey, struct buf *out,
+int plan_report_text(const struct plan_report *report, const struct plan_head *head, struct buf *out,
 		     struct sbx_error *err);
 
 #endif

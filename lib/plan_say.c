@@ -10,6 +10,11 @@ static const struct {
 	{"move", "MOVE", "The object gets another address."},
 	{"move_across_types", "MOVE", "The object becomes one of another type."},
 	{"import", "IMPORT", "An existing object becomes managed."},
+	{"cascade_unknown", NULL, "What goes with it was not given."},
+	{"unknown_kind", NULL, "No rule knows this kind of object."},
+	{"not_previewed", NULL, "It has no uid of the server's, so that it may be no preview of what will be."},
+	{"versions_differ", NULL, "The two are of different versions of the API, so that not all of them can be compared."},
+	{"data_elsewhere", NULL, "Its data stay, or are counted with another object."},
 	{"drift", "DRIFT", NULL}, /* has its own */
 	{"deferred", "DEFERRED", "What happens to it is decided by a later plan."},
 	{"read", "READ", "It is read during the apply only, so what depends on it is not known yet."},

@@ -65,13 +65,13 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	return buf_addf(out, err, "\nand %llu more findings that are not shown\n", (unsigned long long)(total - put));
 }
 
-int plan_report_text(const struct plan_report *report, const struct plan_survey *survey, struct buf *out,
+int plan_report_text(const struct plan_report *report, const struct plan_head *head, struct buf *out,
 		     struct sbx_error *err)
 {
 	unsigned long long data = report->data_destroyed, safe = report->safe_total;
 
 	if (buf_addf(out, err, "verdict: %s\n", plan_verdict_name(plan_report_verdict(report))) < 0 ||
-	    (survey->errored && buf_add_str(out, "the plan is not whole: planning failed\n", err) < 0) ||
+	    (head->errored && buf_add_str(out, "the plan is not whole: planning failed\n", err) < 0) ||
 	    put_counts(out, report, err) < 0)
 		return -1;
 	if (data > 0 && buf_addf(out, err, "%llu object%s that hold%s data %s destroyed\n", data, data == 1 ? "" : "s",

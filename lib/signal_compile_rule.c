@@ -70,7 +70,7 @@ static int compile_types(const struct schema *s, const struct yaml_at *up, jv pa
 			 const char *key, uint32_t rule, struct signal_draft *draft)
 {
 	static const char bytes[] =
-		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-*";
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.*";
 	const struct yaml_at at = {.up = up, .key = key};
 	auto_jv types = json_array(parent, key);
 
@@ -80,7 +80,7 @@ static int compile_types(const struct schema *s, const struct yaml_at *up, jv pa
 		const struct yaml_at here = {.up = &at, .index = i};
 		auto_jv type = json_at(types, i);
 		if (!is_made_of(json_text(type), bytes, TYPE_MAX))
-			return schema_fail(s, &here, "such as aws_instance or google_sql_*",
+			return schema_fail(s, &here, "such as aws_instance, google_sql_* or Deployment.apps",
 					   "is no type");
 		if (draft_use(draft, json_text(type), rule, s->err) < 0)
 			return -1;
@@ -182,6 +182,8 @@ static int is_taken(const char *signal)
 		"import", "read", "drift", "deferred", "action_invocation", "provisioner", "provider_program", "hidden_program", "sensitivity_dropped",
 		"unknown_after_apply", "unusual_actions", "check_failed", "output_delete", "incomplete_plan",
 		"unlisted_objects", "state_changed", "not_readable",
+		"cascade", "cascade_unknown", "unknown_kind", "not_previewed", "versions_differ", "finalizers_changed", "owners_changed",
+		"container_added", "container_removed", "data_elsewhere",
 	};
 	static const char *const reasons[] = {"replace_b", "delete_because_", "read_because_", "forgot_because_"};
 

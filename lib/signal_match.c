@@ -217,6 +217,11 @@ int signal_match(struct signal_matcher *m, const struct signal_subject *subject,
 	return of == NULL ? -1 : 0;
 }
 
+int signal_matcher_knows(const struct signal_matcher *m, const char *type, size_t len)
+{
+	return signal_find_type(&m->view, type, len) != NULL;
+}
+
 int signal_matcher_holds_data(struct signal_matcher *m, const char *type, size_t len,
 			      struct sbx_error *err)
 {

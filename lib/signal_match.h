@@ -59,6 +59,9 @@ int signal_match(struct signal_matcher *matcher, const struct signal_subject *su
 		 int (*each)(void *context, const struct signal_hit *hit, struct sbx_error *err),
 		 void *context, struct sbx_error *err);
 
+/* 1 when the table names TYPE itself, not by a pattern. */
+int signal_matcher_knows(const struct signal_matcher *matcher, const char *type, size_t len);
+
 /* 1 when objects of TYPE hold data that is lost with them; -1 with "no_memory". */
 int signal_matcher_holds_data(struct signal_matcher *matcher, const char *type, size_t len,
 			      struct sbx_error *err);

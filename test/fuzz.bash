@@ -8,6 +8,13 @@ fuzz_setup() {
 	[ "${#plans[@]}" -gt 60 ]
 }
 
+# kubernetes_cases: the cases of changes to a cluster, a file each, in the array cases.
+kubernetes_cases() {
+	jq -r '"case", (.lines[] | tojson)' "$corpus/kubernetes/cases.jsonl" | awk '/^case$/ { n++; next } { print > ("case-" n) }'
+	cases=(case-* "$corpus"/kubernetes/recorded/*.jsonl)
+	[ "${#cases[@]}" -gt 120 ]
+}
+
 # fuzz NAME SEED ROUNDS FILE...
 fuzz() {
 	run "$SBX_BUILD/test/$1" --mutate "$3" --seed "$2" "${@:4}"

@@ -13,6 +13,11 @@ setup() {
 	fuzz plan_read_fuzz 5 20000 "${plans[@]}"
 }
 
+@test "kplan_read_fuzz" {
+	kubernetes_cases
+	fuzz kplan_read_fuzz 5 20000 "${cases[@]}"
+}
+
 @test "plan_tree_fuzz" {
 	fuzz plan_tree_fuzz 5 20000 "${plans[@]}"
 }

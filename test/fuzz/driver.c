@@ -75,6 +75,12 @@ static const char *const words[] = {
 	"\"resource_changes\":[]",
 	"\"resource_drift\":[{}]",
 	"\"output_changes\":{\"a\":{\"actions\":[\"delete\"]}}",
+	"\"live\":null",
+	"\"planned\":null",
+	"{\"beside\":null}\n",
+	"\"ownerReferences\":[{\"uid\":\"u\"}]",
+	"\"privileged\":true",
+	"\"Secret\"",
 };
 enum { WORDS = sizeof words / sizeof *words };
 

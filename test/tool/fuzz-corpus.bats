@@ -10,6 +10,11 @@ setup() { fuzz_setup; }
 	fuzz plan_read_fuzz 4 4000 "${plans[@]}"
 }
 
+@test "kplan_read_fuzz: a refusal or a sound report, whatever the changes to a cluster" {
+	kubernetes_cases
+	fuzz kplan_read_fuzz 4 3000 "${cases[@]}"
+}
+
 @test "plan_tree_fuzz: a tree of any value, the same in any order" {
 	fuzz plan_tree_fuzz 4 4000 "${plans[@]}"
 }

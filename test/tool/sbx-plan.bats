@@ -433,7 +433,7 @@ unknown_at() {
 	local examples
 	cp "$CORPUS/replace_triggers.plan.json" "$BATS_TEST_TMPDIR/plan.json"
 	cd "$BATS_TEST_TMPDIR"
-	examples=$(sed -n 's/^\$ //p' "$BATS_TEST_DIRNAME/../../man/sbx-plan.1")
+	examples=$(sed -n 's/^\$ \(sbx-plan\)/\1/p' "$BATS_TEST_DIRNAME/../../man/sbx-plan.1")
 	[ -n "$examples" ]
 	while IFS= read -r line; do
 		run_sbx 0 sh -c "$line"

@@ -29,7 +29,9 @@ static const char *judge_bytes(const char *bytes, size_t len)
 
 	buf_reset(&report_text);
 	plan_report_init(&report);
-	if (plan_read(fd, &table, &survey, &report, &err) < 0 || plan_report_write(&report, &survey, &report_text, &err) < 0) {
+	int result = plan_read(fd, &table, &survey, &report, &err);
+	const struct plan_head head = plan_read_head(&survey);
+	if (result < 0 || plan_report_write(&report, &head, &report_text, &err) < 0) {
 		struct sbx_error late = SBX_ERROR_INIT;
 		buf_reset(&report_text);
 		buf_addf(&report_text, &late, "!%s %s", err.code, err.message);

@@ -29,8 +29,9 @@ static const char *report(const char *plan, enum form form)
 	buf_reset(&text);
 	plan_report_init(&made);
 	CHECK(plan_read(fd, &table, &survey, &made, &err) == 0);
-	CHECK((form == AS_JSON ? plan_report_write(&made, &survey, &text, &err)
-			       : plan_report_text(&made, &survey, &text, &err)) == 0);
+	const struct plan_head head = plan_read_head(&survey);
+	CHECK((form == AS_JSON ? plan_report_write(&made, &head, &text, &err)
+			       : plan_report_text(&made, &head, &text, &err)) == 0);
 	memcpy(effect, made.effect, sizeof effect);
 	memcpy(artefact, made.artefact, sizeof artefact);
 	plan_report_clear(&made);

@@ -50,8 +50,9 @@ static int judge(int fd, struct buf *out)
 
 	buf_reset(out);
 	plan_report_init(&report);
-	judged = plan_read(fd, &table, &survey, &report, &err) == 0 &&
-		 plan_report_write(&report, &survey, out, &err) == 0;
+	judged = plan_read(fd, &table, &survey, &report, &err) == 0;
+	const struct plan_head head = plan_read_head(&survey);
+	judged = judged && plan_report_write(&report, &head, out, &err) == 0;
 	if (!judged) {
 		struct sbx_error late = SBX_ERROR_INIT;
 		buf_reset(out);

@@ -1,0 +1,24 @@
+/* What in an object of a cluster is secret: nothing of it may be shown.
+ *   data and stringData of a Secret, whole (tokens of service accounts and Helm's releases are Secrets);
+ *   the annotation kubectl.kubernetes.io/last-applied-configuration, which repeats the object;
+ *   a text in a member whose name says so (password, token, secret, api key, credential, ...), but what is named by a
+ *   name, a reference or a path (secretName, tokenPath);
+ *   the value beside such a name ({"name": "DB_PASSWORD", "value": ...}), and an argument with one (--token=...), or
+ *   behind one;
+ *   a text that looks like a private key, a token in three parts, or an address with a password in it. */
+#ifndef SBX_KPLAN_MASK_H
+#define SBX_KPLAN_MASK_H
+
+#include "kplan_object.h"
+#include "plan_secrets.h"
+
+/* MASK (initialised) becomes a tree of truth values beside TREE, the object of type TYPE; empty when nothing is secret.
+ * "no_memory" (71), "too_large" (65). */
+int kplan_mask(struct plan_tree *mask, const struct plan_tree *tree, const struct buf *type, struct sbx_error *err);
+
+/* Remember what MASK hides in TREE, as it stands there, decoded where it is the data of a Secret, and what the last
+ * applied configuration held, so that none of it is shown where it turns up elsewhere. */
+int kplan_mask_keep(struct plan_secrets *secrets, const struct plan_tree *tree, const struct plan_tree *mask,
+		    const struct buf *type, struct sbx_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/* Names and texts that look like secrets. */
+#ifndef SBX_KPLAN_WORDS_H
+#define SBX_KPLAN_WORDS_H
+
+#include <stddef.h>
+
+/* 1 when what is called so is a secret: password, apiKey, DB_TOKEN; not secretName or tokenPath, which are names. */
+int kplan_words_name(const char *name, size_t len);
+
+/* 1 when a text shows what it is: a private key, a token in three parts (RFC 7519), an address with a password. */
+int kplan_words_value(const char *text, size_t len);
+
+/* What an argument of a command has to do with one. */
+enum kplan_argument { ARGUMENT_PLAIN, ARGUMENT_WITH_SECRET /* --token=x */, ARGUMENT_BEFORE_SECRET /* --token */ };
+enum kplan_argument kplan_words_argument(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,177 @@
+/* Changes to a cluster: what is a name, what is secret, what goes with what. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "io.h"
+#include "kplan_cascade.h"
+#include "kplan_mask.h"
+#include "kplan_view.h"
+#include "kplan_words.h"
+#include "plan_value.h"
+#include "unit.h"
+
+static struct sbx_error err;
+
+/* The tree of TEXT; borrowed. */
+static const struct plan_tree *tree(const char *text)
+{
+	static struct plan_tree made = {.text = BUF_INIT(1 << 16)};
+
+	CHECK(plan_tree_parse(&made, text, strlen(text), &err) == 0);
+	return &made;
+}
+
+static void test_words(void)
+{
+	static const char *const secret[] = {
+		"password",	"DB_PASSWORD",		 "apiKey",	"API-KEY",     "token",
+		"clientSecret", "AWS_SECRET_ACCESS_KEY", "private_key", "credentials", "kubeconfig"};
+	static const char *const plain[] = {"secretName", "tokenPath", "secretRef", "TOKEN_URL", "imagePullSecretName",
+					    "name",	  "image",     "compass",   "key",	 "expirationSeconds"};
+	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx", "see postgres://app:hunter2@db/x",
+					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln"};
+	static const char *const others[] = {"-----BEGIN CERTIFICATE-----",
+					     "http://db:5432/x",
+					     "postgres://app@db/x",
+					     "eyJh",
+					     "a.b.c",
+					     "http://a:80 b@c"};
+
+	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
+		CHECK(kplan_words_name(secret[i], strlen(secret[i])));
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		CHECK(!kplan_words_name(plain[i], strlen(plain[i])));
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		CHECK(kplan_words_value(values[i], strlen(values[i])));
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		CHECK(!kplan_words_value(others[i], strlen(others[i])));
+	CHECK(kplan_words_argument("--token=x", 9) == ARGUMENT_WITH_SECRET);
+	CHECK(kplan_words_argument("TOKEN=x", 7) == ARGUMENT_WITH_SECRET);
+	CHECK(kplan_words_argument("--token", 7) == ARGUMENT_BEFORE_SECRET);
+	CHECK(kplan_words_argument("token", 5) == ARGUMENT_PLAIN);
+	CHECK(kplan_words_argument("--listen=token", 14) == ARGUMENT_PLAIN);
+}
+
+/* What MASK hides in the object TEXT, as JSON. */
+static const char *masked(const char *type_name, const char *text)
+{
+	static struct buf shown = BUF_INIT(1 << 16);
+	struct plan_tree mask;
+	struct plan_value value;
+	const struct plan_secrets none = {.lengths = 0};
+	auto_buf type = BUF_INIT(64);
+
+	buf_reset(&shown);
+	plan_tree_init(&mask);
+	CHECK(buf_add_str(&type, type_name, &err) == 0 && kplan_mask(&mask, tree(text), &type, &err) == 0);
+	plan_value_take(&value, &mask, plan_tree_root(&mask));
+	CHECK(plan_value_show(&value, &none, &shown, &err) == 0);
+	plan_tree_clear(&mask);
+	return buf_str(&shown);
+}
+
+static void test_mask(void)
+{
+	CHECK_STR(masked("ConfigMap", "{\"data\":{\"a\":\"b\"}}"), "(nothing)");
+	CHECK_STR(masked("Secret", "{\"data\":{\"a\":\"b\"}}"),
+		  "{\"data\":true,\"stringData\":true,\"metadata\":{\"annotations\":true}}");
+	CHECK_STR(masked("ConfigMap", "{\"data\":{\"a\":\"b\",\"password\":\"x\"}}"), "{\"data\":{\"password\":true}}");
+	CHECK_STR(masked("Pod", "{\"env\":[{\"name\":\"A\",\"value\":\"b\"},{\"name\":\"TOKEN\",\"value\":\"c\"}]}"),
+		  "{\"env\":[false,{\"value\":true}]}");
+	CHECK_STR(masked("Pod", "{\"args\":[\"--token\",\"x\",\"y\",\"--key=z\",\"--password=z\"]}"),
+		  "{\"args\":[false,true,false,false,true]}");
+	/* Names of secrets are none. */
+	CHECK_STR(masked("Pod", "{\"volumes\":[{\"name\":\"token\",\"secret\":{\"secretName\":\"db\"}}]}"),
+		  "(nothing)");
+	/* A whole object is not hidden because of its name. */
+	CHECK_STR(masked("Widget.example.com", "{\"spec\":{\"secret\":{\"size\":1,\"token\":\"x\"}}}"),
+		  "{\"spec\":{\"secret\":{\"token\":true}}}");
+	CHECK_STR(masked("Pod", "{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
+				"last-applied-configuration\":\"{}\"}}}"),
+		  "{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":true}}}");
+}
+
+static void test_prune(void)
+{
+	static const char text[] =
+		"{\"status\":{\"a\":[1,2]},\"metadata\":{\"uid\":\"u\",\"name\":\"n\",\"managedFields\":[{}],"
+		"\"labels\":{\"b\":\"c\"}},\"spec\":{\"status\":[3,{\"uid\":4}]}}";
+	static const char left[] =
+		"{\"metadata\":{\"name\":\"n\",\"labels\":{\"b\":\"c\"}},\"spec\":{\"status\":[3,{\"uid\":4}]}}";
+	static const char with_status[] =
+		"{\"status\":{\"a\":[1,2]},\"metadata\":{\"name\":\"n\",\"labels\":{\"b\":\"c\"}},"
+		"\"spec\":{\"status\":[3,{\"uid\":4}]}}";
+	struct plan_tree pruned, expected;
+	struct kplan_view view = {.tree = {.count = 0}};
+	static const char *const spec[] = {"spec", NULL};
+
+	plan_tree_init(&pruned);
+	plan_tree_init(&expected);
+	CHECK(kplan_prune(&pruned, tree(text), STATUS_GOES, &err) == 0);
+	CHECK(plan_tree_parse(&expected, left, sizeof left - 1, &err) == 0);
+	CHECK(pruned.count == expected.count);
+	CHECK(plan_tree_equal(&pruned, plan_tree_root(&pruned), &expected, plan_tree_root(&expected)));
+	/* Byte for byte what a parser would have made: digests of both are the same. */
+	CHECK(pruned.text.len == expected.text.len &&
+	      memcmp(pruned.text.data, expected.text.data, expected.text.len) == 0);
+	CHECK(kplan_prune(&pruned, tree(text), STATUS_STAYS, &err) == 0);
+	CHECK(plan_tree_parse(&expected, with_status, sizeof with_status - 1, &err) == 0);
+	CHECK(plan_tree_equal(&pruned, plan_tree_root(&pruned), &expected, plan_tree_root(&expected)));
+	CHECK(kplan_view_take(&view, &pruned, kplan_at(&pruned, spec), &err) == 0);
+	CHECK(view.tree.count == 5 && plan_tree_root(&view.tree)->kind == PLAN_OBJECT);
+	CHECK(plan_tree_equal(&view.tree, plan_tree_root(&view.tree), &expected, kplan_at(&expected, spec)));
+	CHECK(kplan_view_take(&view, &pruned, NULL, &err) == 0 && plan_tree_root(&view.tree) == NULL);
+	kplan_view_clear(&view);
+	plan_tree_clear(&pruned);
+	plan_tree_clear(&expected);
+}
+
+/* Owners in a chain of COUNT objects, the last of which is given first: the work grows with their number. */
+static void test_long_chain(void)
+{
+	enum { COUNT = 20000 };
+	auto_buf text = BUF_INIT(64 << 20);
+	struct kplan_cascade cascade;
+	struct kplan_entry entry;
+	struct kplan_lines lines;
+	struct kplan_way way;
+	int going = 0, noted = 0;
+
+	for (int i = COUNT; i > 0; i--)
+		buf_addf(&text, &err,
+			 "{\"beside\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c%d\","
+			 "\"uid\":\"%d\","
+			 "\"ownerReferences\":[{\"uid\":\"%d\",\"name\":\"c%d\"}]}}}\n",
+			 i, i, i - 1, i - 1);
+	buf_add_str(&text,
+		    "{\"live\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c0\",\"uid\":"
+		    "\"0\"}},\"planned\":null}\n",
+		    &err);
+	auto_fd fd = io_sealed_memfd("changes", text.data, text.len, &err);
+	kplan_entry_init(&entry);
+	kplan_cascade_init(&cascade);
+	for (int pass = 0; pass < 2; pass++) {
+		CHECK(kplan_lines_init(&lines, fd, &err) == 0);
+		while (kplan_entry_read(&entry, &lines, &err) == 1)
+			if (pass == 0)
+				noted += kplan_cascade_note(&cascade, &entry, &err) == 0;
+			else if (entry.kind == KPLAN_BESIDE)
+				going += kplan_cascade_takes(&cascade, &entry, &way, &err);
+		CHECK(err.class == SBX_OK);
+		CHECK(kplan_cascade_settle(&cascade, &err) == 0);
+		kplan_lines_clear(&lines);
+	}
+	CHECK(noted == COUNT + 1 && going == COUNT);
+	CHECK(way.count == 4 && way.places[2].index == 0 && strcmp(way.places[3].name, "name") == 0);
+	kplan_cascade_clear(&cascade);
+	kplan_entry_clear(&entry);
+}
+
+int main(void)
+{
+	test_words();
+	test_mask();
+	test_prune();
+	test_long_chain();
+	return unit_done();
+}
