@@ -29,11 +29,12 @@ static const size_t json_max = FRAME_MAX;
 
 static const char usage[] =
 	"usage: sbx-entry --entry-fd N --inputs-fd N [--credentials-fd N] --control-fd N [--limits JSON]\n"
+	"                 [--egress JSON]\n"
 	"       sbx-entry --boot DIRECTORY\n";
 
 struct options {
 	int entry, inputs, credentials, control;
-	const char *limits;
+	const char *limits, *egress;
 	const char *boot; /* where a cluster has mounted all of that; NULL */
 };
 
@@ -53,6 +54,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"entry-fd", required_argument, NULL, 'e'},	  {"inputs-fd", required_argument, NULL, 'i'},
 		{"credentials-fd", required_argument, NULL, 'c'}, {"control-fd", required_argument, NULL, 'x'},
 		{"limits", required_argument, NULL, 'l'},	  {"boot", required_argument, NULL, 'b'},
+		{"egress", required_argument, NULL, 'g'},
 		{NULL, 0, NULL, 0},
 	};
 	int failed = 0;
@@ -73,6 +75,9 @@ static int parse(int argc, char **argv, struct options *o)
 			break;
 		case 'l':
 			o->limits = optarg;
+			break;
+		case 'g':
+			o->egress = optarg;
 			break;
 		case 'b':
 			o->boot = optarg;
@@ -148,7 +153,7 @@ static int read_table(int fd, struct steps *table, struct sbx_error *err)
 }
 
 /* Gather and say; then judge. PROBE is NULL where there should be no network. */
-static int say_hello(const struct steps *table, const char *limits, const struct probe *probe, const char *nonce,
+static int say_hello(const struct steps *table, const struct options *o, const struct probe *probe, const char *nonce,
 		     struct sbx_error *why, struct sbx_error *err)
 {
 	struct evidence evidence;
@@ -156,7 +161,7 @@ static int say_hello(const struct steps *table, const char *limits, const struct
 
 	int result = evidence_gather(why->class == SBX_OK ? table : NULL, probe, &evidence, err);
 	if (result == 0)
-		result = evidence_json(&evidence, limits, &json, err);
+		result = evidence_json(&evidence, o->limits, o->egress, &json, err);
 	if (result == 0)
 		result = frame_write(STDOUT_FILENO, nonce, FRAME_HELLO, 0, json.data, json.len, err);
 	if (result == 0 && why->class == SBX_OK)
@@ -244,7 +249,8 @@ static int serve(struct options *o, const char *nonce, struct sbx_error *err)
 				.frames_fd = STDOUT_FILENO,
 				.control_fd = -1,
 				.signal_fd = -1,
-				.cwd_fd = -1};
+				.cwd_fd = -1,
+				.relayed = o->egress != NULL};
 	int work_fd = -1;
 
 	if (o->boot != NULL && boot(o, &from, &why) == 0) {
@@ -255,7 +261,7 @@ static int serve(struct options *o, const char *nonce, struct sbx_error *err)
 	if (why.class == SBX_OK && read_table(o->entry, &table, &why) == 0 && run.way_back > 0 &&
 	    run.way_back < table.artifact_max)
 		table.artifact_max = run.way_back;
-	if (say_hello(&table, o->limits, o->boot != NULL ? &from.probe : NULL, nonce, &why, err) < 0)
+	if (say_hello(&table, o, o->boot != NULL ? &from.probe : NULL, nonce, &why, err) < 0)
 		return -1;
 	if (why.class != SBX_OK || get_ready(o, &run, &work_fd, &credentials, &why) < 0)
 		return say_refused(nonce, &why, err);

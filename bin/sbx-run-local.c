@@ -11,9 +11,11 @@
 #include "clock.h"
 #include "drive.h"
 #include "driver_fds.h"
+#include "egress_list.h"
 #include "io.h"
 #include "isolate.h"
 #include "json_out.h"
+#include "limit.h"
 #include "log.h"
 #include "process.h"
 #include "relay.h"
@@ -23,10 +25,11 @@ static const char usage[] =
 	"usage: sbx-run-local --entry-fd N --inputs-fd N [--credentials-fd N] [--lock-fd N]... --control-fd N\n"
 	"                     [--entry FILE] [--bind SRC:DST]... [--state SRC:DST] --work BYTES --memory BYTES --pids "
 	"N\n"
-	"                     --files N --cpu N --deadline-ms N --grace-ms N\n"
+	"                     --files N --cpu N --deadline-ms N --grace-ms N [--egress NAME=ADDRESS:PORT]...\n"
+	"                     [--host NAME=ADDRESS]... [--connections N] [--traffic BYTES]\n"
 	"       sbx-run-local --check [--entry FILE]\n";
 
-enum { LIMITS_MAX = 1024, TABLE_MAX = 4096 };
+enum { LIMITS_MAX = 1024, EGRESS_MAX = 4096, TABLE_MAX = 4096, ENTRY_ARGUMENTS = 9 /* that it always gets */ };
 static const int64_t check_deadline_ms = 10000;
 static const uint64_t max_bytes = (uint64_t)1 << 46, max_number = 1 << 20, max_ms = (uint64_t)7 * 24 * 60 * 60 * 1000;
 
@@ -39,7 +42,8 @@ struct options {
 	struct isolate_bind binds[ISOLATE_MAX_BINDS];
 	size_t bind_count;
 	struct isolate_bind state;
-	uint64_t work, memory, pids, files, cpu, deadline_ms, grace_ms;
+	uint64_t work, memory, pids, files, cpu, deadline_ms, grace_ms, connections, traffic;
+	struct egress_list egress;
 	int check;
 };
 
@@ -97,7 +101,8 @@ static int parse_number(const char *name, const char *text, struct options *o)
 		{"work", max_bytes, &o->work},	    {"memory", max_bytes, &o->memory},
 		{"pids", max_number, &o->pids},	    {"files", max_number, &o->files},
 		{"cpu", max_number, &o->cpu},	    {"deadline-ms", max_ms, &o->deadline_ms},
-		{"grace-ms", max_ms, &o->grace_ms},
+		{"grace-ms", max_ms, &o->grace_ms}, {"connections", LIMIT_EGRESS_AT_ONCE, &o->connections},
+		{"traffic", max_bytes, &o->traffic},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
@@ -127,6 +132,7 @@ static void options_clear(struct options *o)
 	for (size_t i = 0; i < o->bind_count; i++)
 		free((void *)o->binds[i].source);
 	free((void *)o->state.source);
+	egress_list_clear(&o->egress);
 }
 
 static int is_complete(const struct options *o)
@@ -146,6 +152,10 @@ static int take_option(int letter, const char *name, struct options *o)
 		return parse_state(optarg, o);
 	case 'n':
 		return parse_number(name, optarg, o);
+	case 'g':
+		return egress_list_add(&o->egress, optarg);
+	case 'h':
+		return egress_list_add_host(&o->egress, optarg);
 	case 'E':
 		o->entry = optarg;
 		return 0;
@@ -172,6 +182,10 @@ static int parse(int argc, char **argv, struct options *o)
 		{"cpu", required_argument, NULL, 'n'},
 		{"deadline-ms", required_argument, NULL, 'n'},
 		{"grace-ms", required_argument, NULL, 'n'},
+		{"egress", required_argument, NULL, 'g'},
+		{"host", required_argument, NULL, 'h'},
+		{"connections", required_argument, NULL, 'n'},
+		{"traffic", required_argument, NULL, 'n'},
 		{NULL, 0, NULL, 0},
 	};
 	int index = 0;
@@ -206,6 +220,19 @@ static int describe_limits(struct buf *json, struct sbx_error *err)
 	return buf_add_str(json, "}", err);
 }
 
+/* Where the relay leads; for the evidence. */
+static int describe_egress(const struct options *o, struct buf *json, struct sbx_error *err)
+{
+	if (buf_add_str(json, "{\"relayed\":{", err) < 0)
+		return -1;
+	for (size_t i = 0; i < o->egress.count; i++) {
+		char place[EGRESS_PLACE_SIZE];
+		if (json_out_member(json, o->egress.list[i].name, egress_place(&o->egress.list[i], place), err) < 0)
+			return -1;
+	}
+	return buf_add_str(json, "}}", err);
+}
+
 /* Our ends of the two pipes; the sandbox's are closed here as soon as it has them. */
 struct pipes {
 	int frames[2];
@@ -223,15 +250,15 @@ static void close_pipes(struct pipes *p)
 static int start_sandbox(const struct options *o, const char *entry, struct pipes *p, struct isolated *isolated,
 			 struct sbx_error *err)
 {
-	auto_buf limits = BUF_INIT(LIMITS_MAX);
+	auto_buf limits = BUF_INIT(LIMITS_MAX), egress = BUF_INIT(EGRESS_MAX);
 	struct spawn_fd fds[ISOLATE_MAX_FDS];
 	size_t count = 0;
 
 	if (pipe2(p->frames, O_CLOEXEC) < 0 || pipe2(p->control, O_CLOEXEC) < 0)
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
-	if (describe_limits(&limits, err) < 0)
+	if (describe_limits(&limits, err) < 0 || describe_egress(o, &egress, err) < 0)
 		return -1;
-	const char *const arguments[] = {"sbx-entry",
+	const char *arguments[] = {"sbx-entry",
 					 "--entry-fd",
 					 "3",
 					 "--inputs-fd",
@@ -240,9 +267,20 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 					 "6",
 					 "--limits",
 					 buf_str(&limits),
-					 o->fds.credentials >= 0 ? "--credentials-fd" : NULL,
-					 "5",
+					 NULL,
+					 NULL,
+					 NULL,
+					 NULL,
 					 NULL};
+	const char **more = &arguments[ENTRY_ARGUMENTS];
+	if (o->fds.credentials >= 0) {
+		*more++ = "--credentials-fd";
+		*more++ = "5";
+	}
+	if (o->egress.count > 0) {
+		*more++ = "--egress";
+		*more++ = buf_str(&egress);
+	}
 	fds[count++] = (struct spawn_fd){STDOUT_FILENO, p->frames[1]};
 	fds[count++] = (struct spawn_fd){INNER_CONTROL, p->control[0]};
 	fds[count++] = (struct spawn_fd){INNER_ENTRY, o->fds.entry};
@@ -258,6 +296,9 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 		.fds = fds,
 		.fd_count = count,
 		.life_fd = p->control[0],
+		.listen = o->egress.addresses,
+		.listen_count = o->egress.count,
+		.hosts = o->egress.count > 0 ? buf_str(&o->egress.hosts) : NULL,
 		.flags = o->fds.credentials >= 0 ? ISOLATE_CREDENTIALS : 0,
 		.work_bytes = o->work,
 		.memory = o->memory,
@@ -296,6 +337,12 @@ static int run(const struct options *o, const char *entry, int64_t started)
 			  .control = o->fds.control,
 			  .stop = &p.control[1],
 			  .child = &isolated.child,
+			  .destinations = o->egress.list,
+			  .listeners = isolated.listeners,
+			  .destination_count = isolated.listener_count,
+			  .egress = {.at_once = (unsigned)o->connections,
+				     .total = LIMIT_EGRESS_CONNECTIONS,
+				     .bytes = o->traffic},
 			  .deadline = started + (int64_t)o->deadline_ms,
 			  .grace_ms = (int64_t)o->grace_ms};
 	int result = drive(&d, &end, &err);
@@ -392,9 +439,10 @@ int main(int argc, char **argv)
 {
 	int64_t began = clock_mono_ms();
 	__attribute__((cleanup(options_clear))) struct options o = {
-		.fds = DRIVER_FDS_NONE};
+		.fds = DRIVER_FDS_NONE, .connections = LIMIT_EGRESS_AT_ONCE, .traffic = LIMIT_EGRESS_BYTES};
 	struct sbx_error err = SBX_ERROR_INIT;
 
+	egress_list_init(&o.egress);
 	log_set_name("sbx-run-local");
 	if (parse(argc, argv, &o) < 0) {
 		fputs(usage, stderr);

@@ -1,4 +1,4 @@
-/* One loop over five descriptors. */
+/* One loop over six descriptors. */
 #include "drive.h"
 
 #include <errno.h>
@@ -12,12 +12,16 @@
 
 static const int64_t kill_slack_ms = 2000;	 /* sbx-entry needs it to kill, reap and report after the grace */
 static const int64_t reader_patience_ms = 30000; /* after the end, for what is still to be written */
+static const int64_t last_words_ms = 1000;	 /* after the end, for what steps sent out and did not wait for */
 
 enum phase { RUNNING, STOPPING, KILLED };
 
 struct loop {
 	const struct drive *d;
 	struct relay relay;
+	struct egress_relay *egress; /* NULL: nothing leads out, or no longer */
+	int64_t last_words;	     /* when what is still to be sent out is given up; 0: the sandbox is not over */
+	struct sbx_error broken;     /* an event that could not be told */
 	enum phase phase;
 	int64_t next; /* when something is to be done: deadline, kill, giving up */
 	int frames;   /* -1 at its end */
@@ -100,7 +104,49 @@ static int reap(struct loop *l)
 	return 0;
 }
 
-enum { ON_FRAMES, ON_OUT, ON_CONTROL, ON_SIGNALS, ON_CHILD, ON_COUNT };
+static void connection_over(void *context, const struct egress_connection *connection)
+{
+	struct loop *l = context;
+
+	relay_connection(&l->relay, connection, &l->broken);
+}
+
+static int start_egress(struct loop *l, struct sbx_error *err)
+{
+	const struct drive *d = l->d;
+
+	if (d->destination_count == 0)
+		return 0;
+	l->egress = egress_relay_open(d->destinations, d->listeners, d->destination_count, &d->egress, connection_over, l,
+				      err);
+	return l->egress != NULL ? 0 : -1;
+}
+
+/* The sandbox is over: 1 when all is passed on that it had sent, or that has taken too long, and its connections are closed. */
+static int end_egress(struct loop *l)
+{
+	if (l->egress == NULL)
+		return 1;
+	if (l->last_words == 0)
+		l->last_words = clock_mono_ms() + last_words_ms;
+	egress_relay_turn(l->egress);
+	if (egress_relay_is_sending(l->egress) && clock_left_ms(l->last_words) > 0)
+		return 0;
+	egress_relay_close(take_ptr(&l->egress));
+	return 1;
+}
+
+/* When there is something to do though nothing is heard. */
+static int64_t next_wake(const struct loop *l)
+{
+	int64_t due = egress_relay_due(l->egress);
+
+	if (l->last_words != 0 && l->last_words < due)
+		due = l->last_words;
+	return due < l->next ? due : l->next;
+}
+
+enum { ON_FRAMES, ON_OUT, ON_CONTROL, ON_SIGNALS, ON_CHILD, ON_EGRESS, ON_COUNT };
 
 static int turn(struct loop *l, struct sbx_error *err)
 {
@@ -110,14 +156,20 @@ static int turn(struct loop *l, struct sbx_error *err)
 		[ON_CONTROL] = {.fd = l->phase == RUNNING ? l->control : -1, .events = POLLIN},
 		[ON_SIGNALS] = {.fd = l->signals, .events = POLLIN},
 		[ON_CHILD] = {.fd = l->d->child->pidfd, .events = POLLIN},
+		[ON_EGRESS] = {.fd = relay_has_room(&l->relay) ? egress_relay_fd(l->egress) : -1, .events = POLLIN},
 	};
-	int n = poll(fds, ON_COUNT, clock_left_ms(l->next));
+	int n = poll(fds, ON_COUNT, clock_left_ms(next_wake(l)));
 
 	if (n < 0)
 		return errno == EINTR ? 0 : sbx_fail_errno(err, SBX_OS, "os_error", "cannot wait");
-	if (n == 0 || clock_left_ms(l->next) == 0)
-		if (timed_out(l, err) < 0)
-			return -1;
+	if (clock_left_ms(l->next) == 0 && timed_out(l, err) < 0)
+		return -1;
+	if (l->egress != NULL && (fds[ON_EGRESS].revents || clock_left_ms(egress_relay_due(l->egress)) == 0))
+		egress_relay_turn(l->egress);
+	if (l->broken.class != SBX_OK) {
+		*err = l->broken;
+		return -1;
+	}
 	if (fds[ON_CONTROL].revents && stop(l, "stopped", "the run was stopped", err) < 0)
 		return -1;
 	if (fds[ON_SIGNALS].revents && heard_signal(l, err) < 0)
@@ -149,27 +201,29 @@ static void wind_down(struct loop *l)
 }
 
 /* After the last frame nothing of the sandbox is worth waiting for; without it, everything is. */
-static int is_over(const struct loop *l)
+static int is_over(struct loop *l)
 {
-	if (relay_is_waiting(&l->relay))
+	if (relay_is_waiting(&l->relay) || !(relay_is_whole(&l->relay) || (l->frames < 0 && l->d->child->pid <= 0)))
 		return 0;
-	return relay_is_whole(&l->relay) || (l->frames < 0 && l->d->child->pid <= 0);
+	return end_egress(l) && !relay_is_waiting(&l->relay);
 }
 
 int drive(const struct drive *d, enum drive_end *end, struct sbx_error *err)
 {
 	struct loop l = {.d = d,
 			 .next = d->deadline,
+			 .broken = SBX_ERROR_INIT,
 			 .frames = d->frames,
 			 .control = d->control,
 			 .signals = process_stop_fd(err)};
 
 	relay_init(&l.relay, d->out);
-	int result = l.signals < 0 ? -1 : 0;
+	int result = l.signals < 0 ? -1 : start_egress(&l, err);
 	while (result == 0 && !is_over(&l))
 		result = turn(&l, err);
 	if (result < 0)
 		wind_down(&l);
+	egress_relay_close(l.egress);
 	*end = relay_is_whole(&l.relay) ? DRIVE_COMPLETE : DRIVE_CUT;
 	relay_clear(&l.relay);
 	base_close_fd(&l.signals);

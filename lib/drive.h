@@ -3,6 +3,7 @@
 #ifndef SBX_DRIVE_H
 #define SBX_DRIVE_H
 
+#include "egress_relay.h"
 #include "frame.h"
 #include "spawn.h"
 
@@ -12,6 +13,11 @@ struct drive {
 	int control;	     /* the caller's caller closes it (or writes): stop; -1: none */
 	int *stop;	     /* write end of sbx-entry's control pipe; closed to ask it to stop */
 	struct child *child; /* first process of the sandbox; reaped unless the stream was complete */
+	/* What leads out, each an event "connection" at its end; count 0: nothing does. */
+	const struct egress_destination *destinations;
+	const int *listeners;
+	size_t destination_count;
+	struct egress_limits egress;
 	int64_t deadline;    /* clock_mono_ms */
 	int64_t grace_ms;    /* for sbx-entry's own stopping */
 };

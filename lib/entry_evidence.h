@@ -27,8 +27,9 @@ struct evidence {
 int evidence_gather(const struct steps *table, const struct probe *probe, struct evidence *e, struct sbx_error *err);
 void evidence_clear(struct evidence *e);
 
-/* As the JSON of the hello frame; LIMITS is a JSON object that the driver passed on, or NULL. */
-int evidence_json(const struct evidence *e, const char *limits, struct buf *out, struct sbx_error *err);
+/* As the JSON of the hello frame. LIMITS and EGRESS are JSON objects that the driver passed on, or NULL: what limits there are,
+ * and where its relay leads. */
+int evidence_json(const struct evidence *e, const char *limits, const char *egress, struct buf *out, struct sbx_error *err);
 
 /* 0 if this place is at least REQUIRE; -1 with "isolation_too_weak" (77), naming what is missing. */
 int evidence_check(const struct evidence *e, const char *require, struct sbx_error *err);

@@ -1,14 +1,17 @@
-/* unshare, cover, give everything up, exec. */
+/* unshare, cover, give everything up, exec; or a filter behind the one that is there, and exec. */
 #include "entry_fence.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "io.h"
@@ -64,13 +67,36 @@ static int fence(const char *covered, int network, struct sbx_error *err)
 	return give_up_all(err);
 }
 
+/* The filter before this one has refused calls of other architectures. */
+static int refuse_sockets(struct sbx_error *err)
+{
+	static struct sock_filter program[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, args) + (__BYTE_ORDER == __BIG_ENDIAN ? 4 : 0)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EACCES),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog filter = {.len = sizeof program / sizeof *program, .filter = program};
+
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0
+		       ? 0
+		       : sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot take the network from the step");
+}
+
 int entry_fence(int argc, char **argv)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	if (argc <= ENTRY_FENCE_WORDS)
 		return SBX_USAGE;
-	if (fence(argv[2], strcmp(argv[3], ENTRY_FENCE_NETWORK) == 0, &err) == 0) {
+	int done = strcmp(argv[3], ENTRY_FENCE_NO_SOCKETS) == 0
+			   ? refuse_sockets(&err)
+			   : fence(argv[2], strcmp(argv[3], ENTRY_FENCE_NETWORK) == 0, &err);
+	if (done == 0) {
 		execve(argv[4], argv + ENTRY_FENCE_WORDS, environ);
 		sbx_fail_errno(&err, SBX_OS, "cannot_start", "cannot start the step's program");
 	}

@@ -219,16 +219,24 @@ static int build_command(struct running *r, const struct step *step, struct comm
 	return 0;
 }
 
+/* What is between the step and its program; NULL: nothing needs to be. */
+static const char *fence_of(const struct entry_run *run, const struct step *step)
+{
+	int analyses = (step->flags & STEP_ANALYSE) != 0;
+
+	if (run->covered != NULL)
+		return analyses ? ENTRY_FENCE_NO_NETWORK : ENTRY_FENCE_NETWORK;
+	return run->relayed && analyses ? ENTRY_FENCE_NO_SOCKETS : NULL;
+}
+
 /* Through the fence, where there is something to keep from the step. A program that is not there is told as it is without
  * one. */
 static int put_fence(const struct entry_run *run, const struct step *step, struct command *c, struct sbx_error *err)
 {
-	const char *const words[ENTRY_FENCE_WORDS] = {"sbx-entry", ENTRY_FENCE, run->covered,
-						      step->flags & STEP_ANALYSE ? ENTRY_FENCE_NO_NETWORK
-										 : ENTRY_FENCE_NETWORK,
-						      step->program};
+	const char *fence = fence_of(run, step), *covered = run->covered != NULL ? run->covered : "-";
+	const char *const words[ENTRY_FENCE_WORDS] = {"sbx-entry", ENTRY_FENCE, covered, fence, step->program};
 
-	if (run->covered == NULL)
+	if (fence == NULL)
 		return 0;
 	if (access(step->program, X_OK) < 0)
 		return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot start %s", step->program);
@@ -263,7 +271,7 @@ static int start_program(struct running *r, const struct step *step, struct sbx_
 		c.fds[c.fd_count++] =
 			(struct spawn_fd){stream == STREAM_OUT ? STDOUT_FILENO : STDERR_FILENO, ends[stream][1]};
 	}
-	struct spawn what = {.path = r->run->covered != NULL ? SANDBOX_ENTRY : step->program,
+	struct spawn what = {.path = fence_of(r->run, step) != NULL ? SANDBOX_ENTRY : step->program,
 			     .argv = c.argv,
 			     .envp = r->run->envp,
 			     .flags = SPAWN_GROUP};

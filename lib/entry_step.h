@@ -15,6 +15,7 @@ struct entry_run {
 	const char *const *envp;
 	struct artifacts artifacts;
 	const struct secret *credentials; /* NULL: none */
+	int relayed;	     /* a relay of the driver leads out, for steps that do not analyse */
 	const char *covered; /* directory that steps must not see (entry_fence.h); NULL: the driver has seen to it */
 	uint64_t way_back;   /* most bytes of an analysed output that the frames' way takes; 0: no such bound */
 	int stopped;

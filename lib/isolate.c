@@ -10,10 +10,13 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "clock.h"
 #include "isolate_limits.h"
 #include "isolate_mounts.h"
+#include "isolate_net.h"
 #include "isolate_remedy.h"
 #include "isolate_seccomp.h"
 #include "isolate_sys.h"
@@ -21,6 +24,8 @@
 
 static const uint64_t namespaces =
 	CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+static const int64_t listeners_ms = 10000; /* takes one; a machine under load, a hundred */
 
 enum { FD_SAFE = 64 /* sources are moved above this before the numbers below 32 are given out */ };
 
@@ -145,7 +150,7 @@ static int tie_to_driver(int life_fd, struct isolate_failure *f)
 	return 0;
 }
 
-static int become(const struct isolate *what, struct identity *who, struct isolate_failure *f)
+static int become(const struct isolate *what, struct identity *who, int channel, struct isolate_failure *f)
 {
 	static const char *const no_environment[] = {NULL};
 	struct isolate_trees trees;
@@ -158,8 +163,9 @@ static int become(const struct isolate *what, struct identity *who, struct isola
 	/* The sources are looked up with the caller's rights, the new root is made by the user it belongs to. */
 	if (who->by_root && isolate_mounts_take(what, &trees, f) < 0)
 		return -1;
-	if (take_identity(who, f) < 0)
+	if (take_identity(who, f) < 0 || isolate_net(what, channel, f) < 0)
 		return -1;
+	base_close_fd(&channel);
 	if (!who->by_root && isolate_mounts_take(what, &trees, f) < 0)
 		return -1;
 	if (isolate_mounts_build(what, &trees, f) < 0)
@@ -214,7 +220,8 @@ static int introduce(const struct isolated *out, struct identity *who, struct is
 static int prepare(const struct isolate *what, struct identity *who, struct isolate_failure *f)
 {
 	*who = (struct identity){.uid = geteuid(), .gid = getegid(), .go = {-1, -1}};
-	if (what->bind_count > ISOLATE_MAX_BINDS || what->fd_count > ISOLATE_MAX_FDS) {
+	if (what->bind_count > ISOLATE_MAX_BINDS || what->fd_count > ISOLATE_MAX_FDS ||
+	    what->listen_count > ISOLATE_MAX_LISTEN) {
 		errno = E2BIG;
 		return isolate_fail(f, "mounts", NULL);
 	}
@@ -229,8 +236,22 @@ static int prepare(const struct isolate *what, struct identity *who, struct isol
 	return own_state(what, who, f);
 }
 
+/* The listeners of the sandbox, which makes them while we wait. */
+static int take_listeners(const struct isolate *what, int channel[2], struct isolated *out, struct isolate_failure *f)
+{
+	base_close_fd(&channel[1]);
+	if (what->listen_count == 0 ||
+	    isolate_net_take(what->listen_count, channel[0], clock_mono_ms() + listeners_ms, out) == 0)
+		return 0;
+	/* It may be failing this moment, and says why. */
+	spawn_kill(&out->child);
+	errno = ETIMEDOUT;
+	return isolate_fail(f, "listener", NULL);
+}
+
 int isolate_start(const struct isolate *what, struct isolated *out, struct sbx_error *err)
 {
+	int channel[2] = {-1, -1};
 	struct identity who;
 
 	*out = (struct isolated)ISOLATED_NONE;
@@ -240,13 +261,15 @@ int isolate_start(const struct isolate *what, struct isolated *out, struct sbx_e
 		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot get memory");
 	}
 	int failed = prepare(what, &who, out->failure);
+	if (failed == 0 && what->listen_count > 0 && socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, channel) < 0)
+		failed = isolate_fail(out->failure, "socketpair", NULL);
 	if (failed == 0) {
 		struct clone_args args = {.flags = namespaces | CLONE_PIDFD | CLONE_CLEAR_SIGHAND,
 					  .pidfd = (uint64_t)(uintptr_t)&out->child.pidfd,
 					  .exit_signal = SIGCHLD};
 		pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
 		if (pid == 0) {
-			become(what, &who, out->failure);
+			become(what, &who, channel[1], out->failure);
 			_exit(1);
 		}
 		if (pid < 0) {
@@ -254,11 +277,15 @@ int isolate_start(const struct isolate *what, struct isolated *out, struct sbx_e
 			failed = isolate_fail(out->failure, "clone3 with new namespaces", NULL);
 		} else {
 			out->child.pid = pid;
-			failed = introduce(out, &who, out->failure);
+			failed = introduce(out, &who, out->failure) < 0
+					 ? -1
+					 : take_listeners(what, channel, out, out->failure);
 		}
 	}
 	base_close_fd(&who.go[0]);
 	base_close_fd(&who.go[1]);
+	base_close_fd(&channel[0]);
+	base_close_fd(&channel[1]);
 	if (failed == 0)
 		return 0;
 	spawn_kill(&out->child);
@@ -282,6 +309,8 @@ void isolate_leave(struct isolated *isolated)
 void isolate_clear(struct isolated *isolated)
 {
 	spawn_kill(&isolated->child);
+	while (isolated->listener_count > 0)
+		base_close_fd(&isolated->listeners[--isolated->listener_count]);
 	if (isolated->failure != NULL)
 		munmap(isolated->failure, sizeof *isolated->failure);
 	isolated->failure = NULL;

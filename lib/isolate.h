@@ -4,12 +4,15 @@
 #ifndef SBX_ISOLATE_H
 #define SBX_ISOLATE_H
 
+#include <netinet/in.h>
 #include <stdint.h>
 
+#include "limit.h"
 #include "spawn.h"
 
 #define ISOLATE_MAX_BINDS 64
 #define ISOLATE_MAX_FDS 8
+#define ISOLATE_MAX_LISTEN LIMIT_EGRESS
 /* Who the processes are inside; and outside when root starts them, so that they are nobody and their number can be
  * limited. */
 #define ISOLATE_INNER_ID 1000u
@@ -28,6 +31,10 @@ struct isolate {
 	struct isolate_bind state;  /* one regular file, writable, below SANDBOX_WORK; source NULL: none */
 	const struct spawn_fd *fds; /* everything it has beside /dev/null as stdin; numbers below 32 */
 	size_t fd_count;
+	const struct sockaddr_in *listen; /* destinations that are to answer inside, all different; everything else is
+					   * unreachable */
+	size_t listen_count;
+	const char *hosts; /* text of /etc/hosts; NULL: there is none */
 	int life_fd; /* read end of a pipe whose writer is the caller alone: closed means that the caller has died */
 	unsigned flags;
 	uint64_t work_bytes; /* of /work, and of /tmp */
@@ -43,6 +50,8 @@ struct isolate_failure; /* isolate_sys.h */
 struct isolated {
 	struct child child; /* killed with all its processes by spawn_kill, and by the death of the caller */
 	struct isolate_failure *failure; /* shared with it */
+	int listeners[ISOLATE_MAX_LISTEN]; /* owned: in its network, in the order of what->listen */
+	size_t listener_count;
 };
 #define ISOLATED_NONE                                                                                                  \
 	{                                                                                                              \

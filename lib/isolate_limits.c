@@ -63,7 +63,11 @@ enum {
 	LANDLOCK_ABI_KNOWN = 7
 };
 static const uint64_t access_v1 = (1u << 13) - 1, access_refer = 1u << 13, access_truncate = 1u << 14;
-static const uint64_t net_bind_connect = 3, scope_abstract_and_signal = 3;
+static const uint64_t net_bind = 1, net_connect = 2, scope_abstract_and_signal = 3;
+enum { RULE_NET_PORT = 2 };
+struct net_port_attr {
+	uint64_t allowed_access, port;
+};
 
 struct ruleset {
 	uint64_t fs, net, scoped;
@@ -79,6 +83,17 @@ static int allow(int rules, const char *path, uint64_t access)
 	return (int)syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0u);
 }
 
+/* The ports that something listens at; which addresses there are is the network namespace's matter. */
+static int allow_ports(int rules, const struct isolate *what)
+{
+	for (size_t i = 0; i < what->listen_count; i++) {
+		struct net_port_attr port = {.allowed_access = net_connect, .port = ntohs(what->listen[i].sin_port)};
+		if (syscall(SYS_landlock_add_rule, rules, RULE_NET_PORT, &port, 0u) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 int isolate_landlock(const struct isolate *what, struct isolate_failure *f)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
@@ -90,7 +105,7 @@ int isolate_landlock(const struct isolate *what, struct isolate_failure *f)
 	struct ruleset handled = {
 		.fs = access_v1 | (abi >= LANDLOCK_ABI_REFER ? access_refer : 0) |
 		      (abi >= LANDLOCK_ABI_TRUNCATE ? access_truncate : 0),
-		.net = abi >= LANDLOCK_ABI_NET ? net_bind_connect : 0,
+		.net = abi >= LANDLOCK_ABI_NET ? net_bind | net_connect : 0,
 		.scoped = abi >= LANDLOCK_ABI_SCOPE ? scope_abstract_and_signal : 0,
 	};
 	size_t size = abi >= LANDLOCK_ABI_SCOPE ? 24
@@ -106,7 +121,8 @@ int isolate_landlock(const struct isolate *what, struct isolate_failure *f)
 	if (allow(rules, "/", read) < 0 || allow(rules, SANDBOX_WORK, write) < 0 || allow(rules, "/tmp", write) < 0 ||
 	    allow(rules, "/dev/null", put) < 0 || allow(rules, "/dev/zero", put) < 0 ||
 	    allow(rules, "/dev/full", put) < 0 ||
-	    ((what->flags & ISOLATE_CREDENTIALS) && allow(rules, SANDBOX_CREDENTIALS, write) < 0))
+	    ((what->flags & ISOLATE_CREDENTIALS) && allow(rules, SANDBOX_CREDENTIALS, write) < 0) ||
+	    (handled.net != 0 && allow_ports(rules, what) < 0))
 		return isolate_fail(f, "Landlock", NULL);
 	if (syscall(SYS_landlock_restrict_self, rules, 0u) < 0)
 		return isolate_fail(f, "Landlock", NULL);

@@ -224,6 +224,27 @@ static int build_ours(int root, const struct isolate *what, struct isolate_trees
 	return attach(root, &trees->entry, SANDBOX_ENTRY, TARGET_FILE, f);
 }
 
+static int put_text(int dir, const char *name, const char *text, struct isolate_failure *f)
+{
+	auto_fd fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0444);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		return isolate_fail(f, "a file of names below /etc", name);
+	return 0;
+}
+
+/* The only names there are, for a libc whose default would be to ask a server first. */
+static int build_names(int root, const struct isolate *what, struct isolate_failure *f)
+{
+	if (what->hosts == NULL)
+		return 0;
+	auto_fd place = open_target(root, "/etc", TARGET_DIR, f);
+	auto_fd etc = place < 0 ? -1 : openat(place, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (etc < 0)
+		return isolate_fail(f, "mount point", "/etc");
+	return put_text(etc, "hosts", what->hosts, f) < 0 ? -1 : put_text(etc, "nsswitch.conf", "hosts: files\n", f);
+}
+
 static int enter(int root, struct isolate_failure *f)
 {
 	struct mount_attr read_only = {.attr_set = MOUNT_ATTR_RDONLY};
@@ -251,6 +272,8 @@ int isolate_mounts_build(const struct isolate *what, struct isolate_trees *trees
 	for (size_t i = 0; i < what->bind_count; i++)
 		if (attach_bind(root, &trees->binds[i], what->binds[i].target, f) < 0)
 			return -1;
+	if (build_names(root, what, f) < 0)
+		return -1;
 	if (trees->state >= 0 && attach(root, &trees->state, what->state.target, TARGET_FILE, f) < 0)
 		return -1;
 	return enter(root, f);

@@ -58,6 +58,12 @@
 #define LIMIT_CREDENTIALS 8
 /* All of them as one text: each behind its index and its length. */
 #define LIMIT_CREDENTIAL_FILES ((size_t)LIMIT_CREDENTIALS * (8 + LIMIT_SECRET))
+/* Destinations of one tool; connections of one run, at once (what providers open side by side) and in all; bytes in both
+ * directions, unless the tool says otherwise. */
+#define LIMIT_EGRESS 16
+#define LIMIT_EGRESS_AT_ONCE 64
+#define LIMIT_EGRESS_CONNECTIONS 4096
+#define LIMIT_EGRESS_BYTES ((uint64_t)1 << 30)
 #define LIMIT_STEPS 32
 #define LIMIT_ARGV 256
 #define LIMIT_ARGUMENT ((size_t)128 << 10)

@@ -83,6 +83,23 @@ int relay_tell(struct relay *relay, const char *event, const char *message, stru
 	return relay_event(relay, event, &what, err);
 }
 
+int relay_connection(struct relay *relay, const struct egress_connection *connection, struct sbx_error *err)
+{
+	auto_buf json = BUF_INIT(EVENT_MAX);
+	char place[EGRESS_PLACE_SIZE];
+
+	if (buf_add_str(&json, "{", err) < 0 || json_out_member(&json, "event", "connection", err) < 0 ||
+	    json_out_member(&json, "destination", connection->destination->name, err) < 0 ||
+	    json_out_member(&json, "address", egress_place(connection->destination, place), err) < 0 ||
+	    json_out_member_int(&json, "sent", (int64_t)connection->sent, err) < 0 ||
+	    json_out_member_int(&json, "received", (int64_t)connection->received, err) < 0 ||
+	    json_out_member_int(&json, "took_ms", connection->ms, err) < 0 ||
+	    json_out_member(&json, "end", egress_end_name(connection->end), err) < 0 ||
+	    buf_add_str(&json, "}", err) < 0)
+		return -1;
+	return frame_put(&relay->pending, FRAME_EVENT_NONCE, FRAME_EVENT, 0, json.data, json.len, err);
+}
+
 int relay_say(int fd, const char *event, const struct sbx_error *why, struct sbx_error *err)
 {
 	auto_buf frame = BUF_INIT(FRAME_MAX);

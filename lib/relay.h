@@ -3,6 +3,7 @@
 #ifndef SBX_RELAY_H
 #define SBX_RELAY_H
 
+#include "egress_relay.h"
 #include "frame.h"
 
 struct relay {
@@ -29,6 +30,8 @@ int relay_has_room(const struct relay *relay);
 int relay_event(struct relay *relay, const char *event, const struct sbx_error *why, struct sbx_error *err);
 /* One that has a MESSAGE alone. */
 int relay_tell(struct relay *relay, const char *event, const char *message, struct sbx_error *err);
+/* An event "connection": what a CONNECTION out of the sandbox was. */
+int relay_connection(struct relay *relay, const struct egress_connection *connection, struct sbx_error *err);
 /* The same as relay_event at once to FD, for a driver that has no relay yet. */
 int relay_say(int fd, const char *event, const struct sbx_error *why, struct sbx_error *err);
 

@@ -5,7 +5,7 @@
  * [WORD...] words, in order: require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces
  * are left out)  sealed (it runs a sealed plan)  serial=N  lineage=L  state=SHA256  lock=PATH:FILE  no-lock=PATH
  * package=PATH:PLACE:SOURCE (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE
- * write=PATH:FILE  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals] PROGRAM ARG...
+ * write=PATH:FILE  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals] [analyse] PROGRAM ARG...
  * (@NAME: an artefact's slot)  produce NAME PATH  end
  */
 #include <fcntl.h>
@@ -131,6 +131,10 @@ static char **add_step(struct steps *s, char **word)
 	}
 	if (*word != NULL && strcmp(*word, "seals") == 0) {
 		step->flags |= STEP_SEALS_STATE;
+		word++;
+	}
+	if (*word != NULL && strcmp(*word, "analyse") == 0) {
+		step->flags |= STEP_ANALYSE;
 		word++;
 	}
 	step->program = *word;

@@ -458,8 +458,9 @@ static int try_tcp(const char *address, const char *port)
 
 	if (fd < 0 || inet_pton(AF_INET, address, &to.sin_addr) != 1)
 		return 1;
-	connect(fd, (struct sockaddr *)&to, sizeof to);
-	if (poll(&ready, 1, 2000) == 0)
+	if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0 && errno != EINPROGRESS)
+		error = errno;
+	else if (poll(&ready, 1, 2000) == 0)
 		error = ETIMEDOUT;
 	else
 		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len);

@@ -1,0 +1,290 @@
+/* A step of the tests of the local driver's relay. Static, needs nothing of the sandbox. ADDRESS:PORT is a destination that is allowed.
+ *
+ *     ways talk ADDRESS PORT TEXT   sends TEXT, ends its side, and prints what comes back: "said WORDS", or the errno's name
+ *     ways hello ADDRESS PORT       sends a line and goes, without a look at what comes
+ *     ways many ADDRESS PORT N      opens N connections, sends a byte on each, and prints how many were answered
+ *     ways bulk ADDRESS PORT MB     sends and reads so many megabytes at once, and prints what came back
+ *     ways hold ADDRESS PORT        leaves a process behind that holds a connection
+ *     ways out ADDRESS PORT         one line "NAME RESULT" for each other way that might lead out
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 1500 };
+
+static void say(const char *name, long result)
+{
+	printf("%s %s\n", name, result >= 0 ? "ok" : strerrorname_np(errno));
+	fflush(stdout);
+}
+#define TRY(name, expression) (errno = 0, say(name, (long)(expression)))
+
+/* 0 when it connects; -1 with errno, ETIMEDOUT after a while. */
+static int joined(int fd, const void *to, socklen_t len)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLOUT};
+	int error = 0;
+	socklen_t size = sizeof error;
+
+	if (fd < 0)
+		return -1;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	if (connect(fd, to, len) == 0)
+		return 0;
+	if (errno != EINPROGRESS)
+		return -1;
+	if (poll(&ready, 1, PATIENCE_MS) == 0)
+		error = ETIMEDOUT;
+	else
+		getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+	errno = error;
+	return error == 0 ? 0 : -1;
+}
+
+static struct sockaddr_in at(const char *address, unsigned port)
+{
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+
+	inet_pton(AF_INET, address, &to.sin_addr);
+	return to;
+}
+
+static int tcp(struct sockaddr_in to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	if (joined(fd, &to, sizeof to) == 0)
+		return fd;
+	return -1;
+}
+
+static int tcp_by(const char *address, unsigned port, int protocol)
+{
+	struct sockaddr_in to = at(address, port);
+
+	return joined(socket(AF_INET, SOCK_STREAM, protocol), &to, sizeof to);
+}
+
+static int tcp6(const char *address, unsigned port, unsigned scope)
+{
+	struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port), .sin6_scope_id = scope};
+
+	inet_pton(AF_INET6, address, &to.sin6_addr);
+	return joined(socket(AF_INET6, SOCK_STREAM, 0), &to, sizeof to);
+}
+
+/* A datagram that somebody gets is not refused within a moment. */
+static int udp(const char *address, unsigned port)
+{
+	struct sockaddr_in to = at(address, port);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), yes = 1;
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	setsockopt(fd, SOL_SOCKET, SO_BROADCAST, &yes, sizeof yes);
+	if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0 || send(fd, "?", 1, 0) < 0)
+		return -1;
+	poll(&ready, 1, 300);
+	if (recv(fd, &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN)
+		errno = ETIMEDOUT;
+	return errno == 0 ? 0 : -1;
+}
+
+static int fast_open(const char *address, unsigned port)
+{
+	struct sockaddr_in to = at(address, port);
+
+	return (int)sendto(socket(AF_INET, SOCK_STREAM, 0), "x", 1, MSG_FASTOPEN, (struct sockaddr *)&to, sizeof to);
+}
+
+static int by_unix(const char *name, int is_abstract)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+
+	snprintf(to.sun_path + is_abstract, sizeof to.sun_path - 1, "%s", name);
+	return joined(socket(AF_UNIX, SOCK_STREAM, 0), &to,
+		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name) + 1));
+}
+
+/* An address of our own, a route of our own: what would make another way. */
+static int new_address(void)
+{
+	struct ifreq request = {.ifr_name = "lo:9"};
+	struct sockaddr_in to = at("198.51.100.1", 0);
+
+	memcpy(&request.ifr_addr, &to, sizeof to);
+	return ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFADDR, &request);
+}
+
+static int serve(const char *address, unsigned port)
+{
+	struct sockaddr_in here = at(address, port);
+
+	return bind(socket(AF_INET, SOCK_STREAM, 0), (struct sockaddr *)&here, sizeof here);
+}
+
+static int with_option(int level, int option, const void *value, socklen_t size)
+{
+	return setsockopt(socket(AF_INET, SOCK_STREAM, 0), level, option, value, size);
+}
+
+static int out(const char *address, unsigned port)
+{
+	struct in_addr next = at(address, 0).sin_addr;
+	char neighbour[INET_ADDRSTRLEN], mapped[64];
+	int yes = 1;
+
+	next.s_addr = htonl(ntohl(next.s_addr) + 1);
+	inet_ntop(AF_INET, &next, neighbour, sizeof neighbour);
+	snprintf(mapped, sizeof mapped, "::ffff:%s", neighbour);
+	TRY("other-port", tcp(at(address, port + 1)));
+	TRY("port-22", tcp(at(address, 22)));
+	TRY("other-address", tcp(at(neighbour, port)));
+	TRY("loopback", tcp(at("127.0.0.1", port)));
+	TRY("this-host", tcp(at("0.0.0.0", port)));
+	TRY("private-10", tcp(at("10.0.0.1", port)));
+	TRY("private-172", tcp(at("172.16.0.1", port)));
+	TRY("private-192", tcp(at("192.168.0.1", port)));
+	TRY("public", tcp(at("198.51.100.7", port)));
+	TRY("metadata", tcp(at("169.254.169.254", 80)));
+	TRY("link-local", tcp(at("169.254.1.1", port)));
+	TRY("broadcast", tcp(at("255.255.255.255", port)));
+	TRY("fast-open-elsewhere", fast_open("198.51.100.7", port));
+	TRY("fast-open-port", fast_open(address, port + 1));
+	TRY("mptcp-elsewhere", tcp_by("198.51.100.7", port, 262));
+	TRY("sctp", tcp_by(address, port, 132));
+	TRY("udp-same-place", udp(address, port));
+	TRY("udp-dns-there", udp(address, 53));
+	TRY("udp-dns-loopback", udp("127.0.0.1", 53));
+	TRY("udp-dns-public", udp("198.51.100.53", 53));
+	TRY("udp-metadata", udp("169.254.169.254", 80));
+	TRY("udp-broadcast", udp("255.255.255.255", 67));
+	TRY("udp-multicast", udp("224.0.0.251", 5353));
+	TRY("ipv6-loopback", tcp6("::1", port, 0));
+	TRY("ipv6-public", tcp6("2001:db8::1", port, 0));
+	TRY("ipv6-link-local", tcp6("fe80::1", port, 1));
+	TRY("ipv6-metadata", tcp6("fd00:ec2::254", 80, 0));
+	TRY("ipv6-mapped-elsewhere", tcp6(mapped, port, 0));
+	TRY("raw", socket(AF_INET, SOCK_RAW, IPPROTO_ICMP));
+	TRY("raw-ipv6", socket(AF_INET6, SOCK_RAW, IPPROTO_ICMPV6));
+	TRY("ping", socket(AF_INET, SOCK_DGRAM, IPPROTO_ICMP));
+	TRY("packet", socket(AF_PACKET, SOCK_RAW, 0));
+	TRY("netlink", socket(AF_NETLINK, SOCK_RAW, 0));
+	TRY("vsock", socket(AF_VSOCK, SOCK_STREAM, 0));
+	TRY("alg", socket(AF_ALG, SOCK_SEQPACKET, 0));
+	TRY("unix-docker", by_unix("/run/docker.sock", 0));
+	TRY("unix-bus", by_unix("/run/dbus/system_bus_socket", 0));
+	TRY("unix-abstract", by_unix("sbx-test-host", 1));
+	TRY("tun", open("/dev/net/tun", O_RDWR));
+	TRY("new-address", new_address());
+	TRY("serve", serve("0.0.0.0", port + 2));
+	TRY("transparent", with_option(SOL_IP, IP_TRANSPARENT, &yes, sizeof yes));
+	TRY("source-route", with_option(SOL_IP, IP_OPTIONS, "\x83\x07\x04\x01\x01\x01\x01\x00", 8));
+	TRY("bind-to-device", with_option(SOL_SOCKET, SO_BINDTODEVICE, "eth0", 5));
+	return 0;
+}
+
+/* --- the allowed one --- */
+
+static int talk(const char *address, unsigned port, const char *text)
+{
+	char bytes[4096];
+	size_t len = 0;
+	int fd = tcp(at(address, port));
+
+	if (fd >= 0) {
+		fcntl(fd, F_SETFL, 0);
+		send(fd, text, strlen(text), MSG_NOSIGNAL);
+		shutdown(fd, SHUT_WR);
+		errno = 0;
+		for (ssize_t n; len < sizeof bytes && (n = recv(fd, bytes + len, sizeof bytes - len, 0)) > 0;)
+			len += (size_t)n;
+	}
+	if (errno != 0)
+		printf("%s\n", strerrorname_np(errno));
+	else
+		printf("said %.*s\n", (int)len, bytes);
+	return 0;
+}
+
+static int many(const char *address, unsigned port, int count)
+{
+	int fds[512], answered = 0;
+
+	if (count > 512)
+		return 64;
+	for (int i = 0; i < count; i++) {
+		fds[i] = tcp(at(address, port));
+		if (fds[i] >= 0)
+			send(fds[i], "x", 1, MSG_NOSIGNAL);
+	}
+	for (int i = 0; i < count; i++) {
+		struct pollfd ready = {.fd = fds[i], .events = POLLIN};
+		char byte;
+		answered += fds[i] >= 0 && poll(&ready, 1, 700) > 0 && recv(fds[i], &byte, 1, 0) == 1;
+	}
+	printf("answered %d\n", answered);
+	return 0;
+}
+
+static int bulk(const char *address, unsigned port, size_t megabytes)
+{
+	static char block[65536];
+	size_t left = megabytes << 20, got = 0, want = left;
+	int fd = tcp(at(address, port));
+
+	while (fd >= 0 && got < want) {
+		struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (left > 0 ? POLLOUT : 0))};
+		if (poll(&ready, 1, 10000) <= 0)
+			break;
+		if (ready.revents & POLLOUT) {
+			ssize_t n = send(fd, block, left < sizeof block ? left : sizeof block, MSG_NOSIGNAL);
+			left -= n > 0 ? (size_t)n : 0;
+		}
+		if (ready.revents & (POLLIN | POLLHUP)) {
+			ssize_t n = recv(fd, block, sizeof block, 0);
+			if (n <= 0)
+				break;
+			got += (size_t)n;
+		}
+	}
+	printf("came back %zu\n", got);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned port = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+
+	if (argc == 4 && strcmp(argv[1], "out") == 0)
+		return out(argv[2], port);
+	if (argc == 4 && strcmp(argv[1], "hello") == 0)
+		return send(tcp(at(argv[2], port)), "hello\n", 6, MSG_NOSIGNAL) != 6;
+	if (argc == 4 && strcmp(argv[1], "hold") == 0) {
+		int fd = tcp(at(argv[2], port));
+		if (fd >= 0 && fork() == 0)
+			for (;;)
+				pause();
+		return fd < 0;
+	}
+	if (argc == 5 && strcmp(argv[1], "talk") == 0)
+		return talk(argv[2], port, argv[4]);
+	if (argc == 5 && strcmp(argv[1], "many") == 0)
+		return many(argv[2], port, (int)strtol(argv[4], NULL, 10));
+	if (argc == 5 && strcmp(argv[1], "bulk") == 0)
+		return bulk(argv[2], port, strtoul(argv[4], NULL, 10));
+	return 64;
+}

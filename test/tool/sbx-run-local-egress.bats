@@ -1,0 +1,230 @@
+# The relay of the local driver: named destinations answer, by the address that was given, and nothing else does.
+
+load ../helpers
+load ../sandbox
+
+setup_file() { sandbox_setup_file; }
+teardown_file() { sandbox_teardown_file; }
+
+setup() {
+	sandbox_setup
+	cp -n "$SBX_BUILD/test/ways" "$PLACE"
+	OPTIONS+=(--bind "$PLACE/ways:/app/ways")
+}
+
+teardown() {
+	far_end_stop
+	sandbox_teardown
+}
+
+# far_end HOW [ADDRESS]: a server on this machine; its port in $PORT.
+far_end() {
+	mkfifo "$D/life"
+	"$SBX_BUILD/test/tcpend" "$D/port" "$@" <"$D/life" >"$D/far" 3>&- &
+	exec {LIFE}>"$D/life"
+	wait_until 10 test -s "$D/port"
+	PORT=$(cat "$D/port")
+}
+
+far_end_stop() {
+	[ -z "${LIFE-}" ] || exec {LIFE}>&-
+}
+
+# The connections of the run: what the driver says of each.
+connections() {
+	jq -rc 'select(.type == "event" and .json.event == "connection") | .json | '"$1" "$D/lines"
+}
+
+@test "usage: destinations and names that are none" {
+	table step /app/probe print x end
+	driver_script
+	for bad in "--egress x" "--egress =1.2.3.4:5" "--egress x=1.2.3.4" "--egress x=1.2.3.4:0" "--egress x=1.2.3.4:65536" "--egress x=host:80" \
+		"--egress x=::1:80" "--egress a=1.2.3.4:5 --egress b=1.2.3.4:5" "--host a=b" "--host a/b=1.2.3.4" "--host =1.2.3.4" "--connections 0" \
+		"--connections 65" "--traffic 0"; do
+		# shellcheck disable=SC2086
+		run_sbx 64 "${ARGV[@]}" $bad
+	done
+	run_sbx 64 "${ARGV[@]}" $(for i in {1..17}; do echo "--egress x=192.0.2.$i:443"; done)
+	run_sbx 0 "${ARGV[@]}" $(for i in {1..16}; do echo "--egress x=192.0.2.$i:443"; done) --host a.b-c_d=192.0.2.1
+}
+
+@test "a destination answers at the first connection, both ways, and what it was is told" {
+	far_end echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" hello end
+	assert_equal "$(said out 1)" "said hello"
+	assert_equal "$(frame hello .network)" relay
+	assert_equal "$(frame hello .egress)" "{\"relayed\":{\"far\":\"127.0.0.1:$PORT\"}}"
+	assert_equal "$(connections '.destination, .address, .sent, .received, .end')" $'far\n127.0.0.1:'"$PORT"$'\n5\n5\nclosed'
+}
+
+@test "without a destination there is no network, and no file of names" {
+	far_end echo
+	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" hello end
+	[[ $(said out 1) =~ ^(EACCES|ENETUNREACH|ECONNREFUSED)$ ]]
+	assert_equal "$(frame hello .network)" none
+	sandbox 0 step /app/probe cat /etc/hosts end
+	assert_equal "$(frame exit .exit)" 1
+	assert_equal "$(cat "$D/far")" ""
+}
+
+@test "the destination's own address stands inside, and its names" {
+	ip=$(ip -4 -o addr show scope global 2>/dev/null | sed -nE '1s/.* inet ([0-9.]+).*/\1/p')
+	[ -n "$ip" ] || skip "no address but the loopback's here"
+	far_end say "$ip"
+	OPTIONS+=(--egress "far=$ip:$PORT" --host far.example="$ip")
+	sandbox 0 step /app/ways talk "$ip" "$PORT" "" end
+	assert_equal "$(said out 1)" "said far end"
+	sandbox 0 step /app/probe cat /etc/hosts end
+	assert_equal "$(said out 1)" $'127.0.0.1 localhost\n'"$ip far.example"
+	sandbox 0 step /app/probe cat /etc/nsswitch.conf end
+	assert_equal "$(said out 1)" "hosts: files"
+	# Not at the loopback address.
+	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" "" end
+	assert_equal "$(said out 1)" ECONNREFUSED
+}
+
+@test "it works without any privilege, for a low port and an address that is not ours" {
+	unprivileged
+	OPTIONS+=(--egress "web=192.0.2.1:80" --egress "api=10.96.0.1:443")
+	sandbox 0 step /app/ways talk 192.0.2.1 80 x end
+	# Inside it is taken; outside there is nobody.
+	assert_equal "$(said out 1)" ECONNRESET
+	assert_equal "$(connections '.destination, .end')" $'web\nunreachable'
+}
+
+# NAME RESULT…: every way of `ways out`, and what may come of it.
+expected_ways() {
+	cat <<-'EOF'
+		other-port EACCES|ECONNREFUSED
+		port-22 EACCES|ECONNREFUSED
+		other-address ENETUNREACH|ECONNREFUSED
+		loopback ECONNREFUSED
+		this-host ECONNREFUSED
+		private-10 ENETUNREACH
+		private-172 ENETUNREACH
+		private-192 ENETUNREACH
+		public ENETUNREACH
+		metadata EACCES|ENETUNREACH
+		link-local ENETUNREACH
+		broadcast ENETUNREACH|EACCES
+		fast-open-elsewhere ENETUNREACH
+		fast-open-port EACCES|ECONNREFUSED|EINPROGRESS
+		mptcp-elsewhere ENETUNREACH|EPROTONOSUPPORT|EACCES
+		sctp EPROTONOSUPPORT|ECONNREFUSED
+		udp-same-place ECONNREFUSED
+		udp-dns-there ECONNREFUSED
+		udp-dns-loopback ECONNREFUSED
+		udp-dns-public ENETUNREACH
+		udp-metadata ENETUNREACH
+		udp-broadcast ENETUNREACH
+		udp-multicast ENETUNREACH
+		ipv6-loopback ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT
+		ipv6-public ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT
+		ipv6-link-local ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL
+		ipv6-metadata EACCES|ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT
+		ipv6-mapped-elsewhere ENETUNREACH|ECONNREFUSED|EAFNOSUPPORT
+		raw EPERM
+		raw-ipv6 EPERM|EAFNOSUPPORT
+		ping EACCES|EPERM
+		packet EPERM
+		netlink EPERM
+		vsock EPERM
+		alg EPERM
+		unix-docker ENOENT
+		unix-bus ENOENT
+		unix-abstract ECONNREFUSED|EPERM
+		tun ENOENT
+		new-address EPERM
+		serve EACCES
+		transparent EPERM
+		source-route EPERM|EINVAL
+		bind-to-device ENODEV|EPERM
+	EOF
+}
+
+@test "every other way out is closed while a destination is open" {
+	far_end echo 127.0.0.2
+	OPTIONS+=(--egress "far=127.0.0.2:$PORT")
+	sandbox 0 step /app/ways out 127.0.0.2 "$PORT" end
+	said out 1 >"$D/ways"
+	while read -r name want; do
+		got=$(sed -n "s/^$name //p" "$D/ways")
+		[[ "|$want|" == *"|$got|"* ]] || {
+			printf '%s: expected %s, got "%s"\n' "$name" "$want" "$got"
+			return 1
+		}
+	done < <(expected_ways)
+	assert_equal "$(wc -l <"$D/ways")" "$(expected_ways | wc -l)"
+	assert_equal "$(connections .end)" ""
+	sandbox 0 step /app/ways talk 127.0.0.2 "$PORT" hello end
+	assert_equal "$(said out 1)" "said hello"
+	assert_equal "$(grep -c connection "$D/far")" 1
+}
+
+@test "a step that analyses has no network, the others have" {
+	far_end echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox 0 step analyse /app/ways talk 127.0.0.1 "$PORT" hello end step /app/ways talk 127.0.0.1 "$PORT" again end
+	assert_equal "$(said out 1)" EACCES
+	assert_equal "$(said out 2)" "said again"
+	assert_equal "$(connections .sent)" 5
+}
+
+@test "many at once, more than that wait; bulk in both directions" {
+	far_end echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --connections 8)
+	sandbox 0 step /app/ways many 127.0.0.1 "$PORT" 12 end step /app/ways bulk 127.0.0.1 "$PORT" 20 end
+	assert_equal "$(said out 1)" "answered 8"
+	assert_equal "$(said out 2)" "came back $((20 << 20))"
+	assert_equal "$(connections 'select(.sent > 1000) | .sent, .received')" "$((20 << 20))"$'\n'"$((20 << 20))"
+}
+
+@test "past the traffic that is allowed, connections break off" {
+	far_end echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --traffic 1000000)
+	sandbox 0 step /app/ways bulk 127.0.0.1 "$PORT" 4 end step /app/ways talk 127.0.0.1 "$PORT" x end
+	[[ $(said out 1) != "came back $((4 << 20))" ]]
+	assert_equal "$(said out 2)" ECONNRESET
+	assert_equal "$(connections .end)" $'limit\nlimit'
+	OPTIONS+=(--traffic 100000000)
+	sandbox 0 step /app/ways bulk 127.0.0.1 "$PORT" 4 end
+	assert_equal "$(said out 1)" "came back $((4 << 20))"
+}
+
+@test "what a step holds open ends with the step; what it said without waiting arrives" {
+	far_end silent
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox 0 step /app/ways hold 127.0.0.1 "$PORT" end step /app/ways hello 127.0.0.1 "$PORT" end
+	assert_equal "$(connections .sent | sort -n | tr '\n' ' ')" "0 6 "
+	wait_until 5 sh -c "[ \$(grep -cE 'ended|broken off' '$D/far') -eq 2 ]"
+}
+
+@test "a far end that breaks off, or says something and closes" {
+	far_end reset
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" x end
+	assert_equal "$(said out 1)" ECONNRESET
+	assert_equal "$(connections .end)" reset
+}
+
+@test "a killed driver leaves neither sandbox nor connection" {
+	far_end silent
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox_in_background step /app/ways bulk 127.0.0.1 "$PORT" 1 end
+	wait_until 5 grep -q connection "$D/far"
+	kill -KILL "$BACKGROUND"
+	wait "$BACKGROUND" 2>/dev/null || true
+	BACKGROUND=
+	wait_until 5 grep -qE 'ended|broken off' "$D/far"
+	wait_until 5 nobody_runs ways
+}
+
+@test "a directory of the policy over /etc: the sandbox does not start, for its names would be the host's" {
+	mkdir "$D/etc"
+	OPTIONS+=(--bind "$D/etc:/etc" --egress "far=192.0.2.1:443")
+	sandbox 69 step /app/probe print x end
+	assert_contains "$(frame event .message)" "/etc"
+	OPTIONS=(--bind "$PLACE/probe:/app/probe" --bind "$D/etc:/etc/ssl" --egress "far=192.0.2.1:443")
+	sandbox 0 step /app/probe print x end
+}
