@@ -68,9 +68,8 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 	struct kube_cred_scope scope = {.role = NULL};
 	int result = open_program(provider, &p, err);
 
-	auto_jv settings = json_object(p.work.request, "settings");
 	if (result == 0)
-		result = kube_cred_scope_read(settings, &scope, err);
+		result = kube_cred_scope_read(p.work.request, &scope, err);
 	if (result == 0)
 		result = mint(provider, &p, &scope, err);
 	kube_cred_scope_clear(&scope);

@@ -97,11 +97,10 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 	struct vault_scope scope = {.role = NULL};
 	int result = provider_work_open(provider, "vault", &p.work, err);
 
-	auto_jv settings = json_object(p.work.request, "settings");
 	if (result == 0)
 		result = open_server(&p, err);
 	if (result == 0)
-		result = vault_scope_read(settings, &scope, err);
+		result = vault_scope_read(p.work.request, &p.settings, json_length(p.work.config.targets), &scope, err);
 	if (result == 0)
 		result = mint(provider, &p, &scope, err);
 	vault_scope_clear(&scope);

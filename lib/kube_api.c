@@ -222,6 +222,7 @@ static enum kube_answer read_status(int status, const char *said, const char *do
 {
 	if (status >= 300 && status < 400) {
 		sbx_fail(err, SBX_CONFIG, "cluster_redirect", "cannot %s: the server sends us elsewhere", doing);
+		sbx_hint(err, "no token goes where the settings do not say: they must name the API server itself");
 		return KUBE_REFUSED;
 	}
 	if (status == 429 || status >= 500) {

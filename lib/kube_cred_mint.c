@@ -11,7 +11,8 @@
 #include "kube_job.h"
 
 enum {
-	MARGIN_S = 60, /* the journal says the latest end that may be, before the token says its own */
+	MARGIN_S = 60,	      /* the journal says the latest end that may be, before the token says its own */
+	LIFETIME_MIN_S = 600, /* no API server makes a token for less */
 	UID_MAX = 128,
 };
 
@@ -187,20 +188,23 @@ static int make_all(const struct kube_cred *cred, const struct kube_cred_scope *
 	return mint(cred, scope, wish, journal, uid, minted, is_unknown, err);
 }
 
-int kube_cred_mint(const struct kube_cred *cred, const struct kube_cred_scope *scope, const struct provider_wish *wish,
+int kube_cred_mint(const struct kube_cred *cred, const struct kube_cred_scope *scope, const struct provider_wish *asked,
 		   struct provider_journal *journal, struct provider_minted *minted, struct sbx_error *err)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
+	struct provider_wish wish = *asked;
 	int is_unknown = 0;
-	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish->lifetime_s + MARGIN_S);
 
+	if (wish.lifetime_s < LIFETIME_MIN_S)
+		wish.lifetime_s = LIFETIME_MIN_S;
+	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish.lifetime_s + MARGIN_S);
 	members = json_set_int(members, "made_at", clock_seconds());
 	members = json_set_str(json_set_str(members, "server", cred->server), "namespace", scope->namespace);
 	members = json_set_bool(members, "anchor", scope->anchor == KUBE_CRED_BOUND);
 	members = json_set_bool(members, "binding", scope->role != NULL);
 	if (provider_journal_begin(journal, members, err) < 0)
 		return -1;
-	if (make_all(cred, scope, wish, journal, minted, &is_unknown, err) == 0)
+	if (make_all(cred, scope, &wish, journal, minted, &is_unknown, err) == 0)
 		return 0;
 	/* Where every answer came nothing is at work any more, and whoever revokes need not wait for it. */
 	if (!is_unknown)

@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "ascii.h"
+#include "audiences.h"
 #include "kube_api.h"
-
-enum { AUDIENCES_MAX = 8, AUDIENCE_MAX_LEN = 256 };
 
 static const char section[] = "providers.kubernetes";
 
@@ -85,12 +84,6 @@ static int wrong(struct sbx_error *err, const char *member, const char *wanted)
 	return sbx_hint(err, "%s: %s", member, wanted);
 }
 
-static int take_name(jv scope, const char *member, const char **out, const char *wanted, struct sbx_error *err)
-{
-	*out = json_str(scope, member);
-	return kube_is_name(*out) ? 0 : wrong(err, member, wanted);
-}
-
 static int take_role(struct kube_cred_scope *out, struct sbx_error *err)
 {
 	int own = json_has(out->all, "role"), wide = json_has(out->all, "cluster_role");
@@ -107,28 +100,25 @@ static int take_role(struct kube_cred_scope *out, struct sbx_error *err)
 	return 0;
 }
 
-static int take_audiences(struct kube_cred_scope *out, struct sbx_error *err)
+/* That of the call, where the policy says one: the scope may name the same, and no other. */
+static int take_namespace(jv request, struct kube_cred_scope *out, struct sbx_error *err)
 {
-	int count = json_length(out->audiences);
+	const char *call = json_str(request, "namespace"), *own = json_str(out->all, "namespace");
 
-	if (!json_has(out->all, "audiences"))
-		return 0;
-	int good = count > 0 && count <= AUDIENCES_MAX;
-	for (int i = 0; good && i < count; i++) {
-		auto_jv one = json_at(out->audiences, i);
-		const char *text = json_text(one);
-		good = text != NULL && text[0] != '\0' && strlen(text) <= AUDIENCE_MAX_LEN &&
-		       ascii_is_visible(text, strlen(text));
-	}
-	return good ? 0 : wrong(err, "audiences", "a list of one to eight texts: who may accept the token");
+	if (call != NULL && (out->call_namespace = strdup(call)) == NULL)
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	out->namespace = json_has(out->all, "namespace") ? own : out->call_namespace;
+	if (!kube_is_name(out->namespace) || (call != NULL && strcmp(out->namespace, call) != 0))
+		return wrong(err, "namespace", "a namespace of the cluster, that of the call");
+	return 0;
 }
 
-int kube_cred_scope_read(jv settings, struct kube_cred_scope *out, struct sbx_error *err)
+int kube_cred_scope_read(jv request, struct kube_cred_scope *out, struct sbx_error *err)
 {
 	static const char *const known[] = {"namespace", "account", "role", "cluster_role", "audiences", "bound", NULL};
-	auto_free char *unknown = json_unknown_key(settings, known);
 
-	*out = (struct kube_cred_scope){.all = jv_copy(settings), .audiences = json_array(settings, "audiences")};
+	*out = (struct kube_cred_scope){.all = json_object(request, "settings"), .audiences = jv_invalid()};
+	auto_free char *unknown = json_unknown_key(out->all, known);
 	if (unknown != NULL) {
 		sbx_fail(err, SBX_CONFIG, "cluster_scope",
 			 "the scope has a member that sbx-cred-kubernetes does not know");
@@ -137,15 +127,18 @@ int kube_cred_scope_read(jv settings, struct kube_cred_scope *out, struct sbx_er
 	if (json_has(out->all, "bound") && json_bool(out->all, "bound") < 0)
 		return wrong(err, "bound", "true, or false where the account's tokens cannot be ended");
 	out->anchor = json_bool(out->all, "bound") == 0 ? KUBE_CRED_FREE : KUBE_CRED_BOUND;
-	if (take_name(out->all, "namespace", &out->namespace, "a namespace of the cluster", err) < 0 ||
-	    take_name(out->all, "account", &out->account, "a service account of that namespace", err) < 0 ||
-	    take_role(out, err) < 0)
+	out->account = json_str(out->all, "account");
+	if (!kube_is_name(out->account))
+		return wrong(err, "account", "a service account of the namespace");
+	if (take_namespace(request, out, err) < 0 || take_role(out, err) < 0)
 		return -1;
-	return take_audiences(out, err);
+	return audiences_read(out->all, &out->audiences) < 0 ? wrong(err, "audiences", AUDIENCES_WANTED) : 0;
 }
 
 void kube_cred_scope_clear(struct kube_cred_scope *scope)
 {
+	free(scope->call_namespace);
+	scope->call_namespace = NULL;
 	jv_free(take_jv(&scope->audiences));
 	jv_free(take_jv(&scope->all));
 }

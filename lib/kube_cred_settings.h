@@ -26,14 +26,15 @@ int kube_cred_check_server(const struct kube_cred_settings *settings, const char
 			   struct sbx_error *err);
 
 struct kube_cred_scope {
-	jv all, audiences; /* owned; audiences invalid: the API server's own */
+	jv all, audiences;    /* owned; audiences invalid: the API server's own */
+	char *call_namespace; /* owned; NULL: the call says none */
 	const char *namespace, *account;
 	const char *role_kind, *role; /* "Role" or "ClusterRole", bound for this action alone; NULL: neither */
 	enum kube_cred_anchor { KUBE_CRED_BOUND, KUBE_CRED_FREE } anchor;
 };
 
-/* "cluster_scope" (78). */
-int kube_cred_scope_read(jv settings, struct kube_cred_scope *out, struct sbx_error *err);
+/* The scope of REQUEST (sbx-helper(7)): "cluster_scope" (78). */
+int kube_cred_scope_read(jv request, struct kube_cred_scope *out, struct sbx_error *err);
 void kube_cred_scope_clear(struct kube_cred_scope *scope);
 
 #endif

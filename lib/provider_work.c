@@ -8,7 +8,6 @@
 #include "clock.h"
 
 enum {
-	LIFETIME_MIN_S = 600,
 	LIFETIME_MAX_S = 86400,
 	SLACK_S = 5,
 };
@@ -44,8 +43,6 @@ int provider_wish_read(jv request, struct provider_wish *wish, struct sbx_error 
 	    wish->lifetime_s > LIFETIME_MAX_S)
 		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
 				"the request has no call, no principal, or no lifetime_s of at most a day");
-	if (wish->lifetime_s < LIFETIME_MIN_S)
-		wish->lifetime_s = LIFETIME_MIN_S;
 	return 0;
 }
 

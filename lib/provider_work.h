@@ -26,8 +26,7 @@ int provider_work_open(const struct provider *provider, const char *name, struct
 void provider_work_close(struct provider_work *work);
 
 /* For whom, and how long: "bad_request" (65) when the request has no call, no principal, or no lifetime_s of at most a
- * day. The texts are borrowed from REQUEST. No issuer that we know makes a token for less than ten minutes, so none is
- * asked for. */
+ * day. The texts are borrowed from REQUEST. */
 struct provider_wish {
 	const char *call, *principal;
 	int64_t lifetime_s; /* the credential must live as long */
@@ -42,7 +41,7 @@ struct provider_minted {
 		struct secret value;
 	} fields[PROVIDER_FIELDS];
 	int64_t expires_at; /* seconds since the epoch */
-	char jti[128];	    /* "" when it has none */
+	char jti[201];	    /* "" when it has none */
 };
 #define PROVIDER_MINTED_INIT                                                                                           \
 	{                                                                                                              \

@@ -21,7 +21,8 @@ enum verdict { DONE, REFUSED, UNKNOWN, NOT_YET /* nothing was done, and another 
 void vault_reply_clear(struct vault_reply *reply)
 {
 	jv_free(take_jv(&reply->object));
-	secret_clear(&reply->secret);
+	for (size_t i = 0; i < VAULT_SECRETS; i++)
+		secret_clear(&reply->secrets[i]);
 }
 
 int vault_add_name(struct buf *path, const char *name, enum vault_name kind, struct sbx_error *err)
@@ -96,6 +97,11 @@ static enum verdict read_unavailable(const struct vault_reply *reply, const char
 	    (status == 503 && strstr(reply->said, "active") != NULL) ||
 	    (status == 500 && strstr(reply->said, "local node not active") != NULL)) {
 		sbx_fail(err, SBX_UNAVAILABLE, "vault_standby", "cannot %s: no active server takes requests", doing);
+		/* Its Location is not followed: it may name a server that is dead, or none of ours. */
+		if (status == 307)
+			sbx_hint(err,
+				 "the server is in standby and sends us to another one: providers.vault.address must "
+				 "name the active server, or what finds it");
 		return NOT_YET;
 	}
 	if (status == 429 || status == 412) {
@@ -114,8 +120,13 @@ static enum verdict read_status(const struct vault_reply *reply, const char *doi
 		return DONE;
 	if (status == 307 || status == 412 || status == 429 || status == 472 || status == 473 || status >= 500)
 		return read_unavailable(reply, doing, err);
-	if (status >= 300 && status < 400)
-		return refused(err, SBX_CONFIG, "vault_redirect", doing, "the server sends us elsewhere");
+	if (status >= 300 && status < 400) {
+		refused(err, SBX_CONFIG, "vault_redirect", doing, "the server sends us elsewhere");
+		sbx_hint(err,
+			 "no token goes where the settings do not say: providers.vault.address must name the server "
+			 "itself");
+		return REFUSED;
+	}
 	if (status == 400)
 		return refused(err, SBX_CONFIG, "vault_refused", doing, "the server does not accept it");
 	if (status == 403)
@@ -137,13 +148,15 @@ static enum verdict read_trouble(const struct http_exchange *x, const char *doin
 	return strcmp(why->code, "server_not_trusted") == 0 ? REFUSED : UNKNOWN;
 }
 
-/* The body, without its secret, as an object. */
+/* The body, without its secrets, as an object. */
 static int read_body(const struct vault_request *request, struct secret *body, struct vault_reply *reply,
 		     struct sbx_error *err)
 {
-	if (request->outer != NULL && json_take_secret(body, request->outer, request->inner, &reply->secret, err) < 0)
-		return -1;
 	auto_buf text = BUF_INIT(VAULT_ANSWER_MAX);
+
+	for (size_t i = 0; request->outer != NULL && i < VAULT_SECRETS && request->inner[i] != NULL; i++)
+		if (json_take_secret(body, request->outer, request->inner[i], &reply->secrets[i], err) < 0)
+			return -1;
 	if (body->len == 0) {
 		reply->object = jv_object();
 		return 0;

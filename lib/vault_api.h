@@ -1,6 +1,6 @@
 /* One request to HashiCorp Vault or OpenBao, and what its answer means. Answers hold tokens: they stand in locked
- * memory, and what is read of them as JSON has its secret taken out first. No redirect is followed, and nothing is sent
- * again that the server may have done. */
+ * memory, and what is read of them as JSON has its secrets taken out first. No redirect is followed, and nothing is
+ * sent again that the server may have done. */
 #ifndef SBX_VAULT_API_H
 #define SBX_VAULT_API_H
 
@@ -16,6 +16,8 @@ struct vault {
 /* Most bytes of one answer: a list of ten thousand accessors is the longest. */
 #define VAULT_ANSWER_MAX ((size_t)512 << 10)
 
+enum { VAULT_SECRETS = 4 /* of one answer */ };
+
 struct vault_request {
 	const char *doing;	    /* "make the child token": for messages */
 	const char *method;	    /* "GET", "POST" */
@@ -25,18 +27,19 @@ struct vault_request {
 	size_t body_len;
 	int64_t at_most_ms; /* 0: what is left of the whole */
 	enum http_repeat repeat;
-	const char *outer, *inner; /* where the answer has a secret: json_secret.h; NULL: nowhere */
+	const char *outer;		  /* where the answer has secrets (json_secret.h); NULL: nowhere */
+	const char *inner[VAULT_SECRETS]; /* the last ones NULL */
 };
 
 struct vault_reply {
-	jv object; /* of a 2xx: its body without the secret, an empty object where there is none */
-	struct secret secret;
+	jv object; /* of a 2xx: its body without the secrets, an empty object where there is none */
+	struct secret secrets[VAULT_SECRETS]; /* in the order of the request; empty where the answer has none */
 	int status;
 	char said[300]; /* the server's own words, printable; "" without any */
 };
 #define VAULT_REPLY_INIT                                                                                               \
 	{                                                                                                              \
-		.secret = SECRET_INIT                                                                                  \
+		.status = 0                                                                                            \
 	}
 void vault_reply_clear(struct vault_reply *reply);
 #define auto_vault_reply __attribute__((cleanup(vault_reply_clear))) struct vault_reply

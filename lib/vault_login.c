@@ -64,7 +64,7 @@ static int log_in(const struct vault *vault, const struct vault_settings *settin
 					      .body_len = body->len,
 					      .repeat = HTTP_ONCE,
 					      .outer = "auth",
-					      .inner = "client_token"};
+					      .inner = {"client_token"}};
 	if (vault_ask(vault, &request, &reply, &why) != VAULT_OK) {
 		if (reply.status != 400 && reply.status != 403) {
 			*err = why;
@@ -73,10 +73,10 @@ static int log_in(const struct vault *vault, const struct vault_settings *settin
 		sbx_fail(err, SBX_CONFIG, "vault_login", "the server does not let us in");
 		return reply.said[0] != '\0' ? sbx_hint(err, "the server says: %s", reply.said) : -1;
 	}
-	if (reply.secret.len == 0)
+	if (reply.secrets[0].len == 0)
 		return sbx_fail(err, SBX_PROTOCOL, "vault_answer", "the server's answer to the login has no token");
-	session->token = reply.secret;
-	reply.secret = (struct secret)SECRET_INIT;
+	session->token = reply.secrets[0];
+	reply.secrets[0] = (struct secret)SECRET_INIT;
 	session->owner = VAULT_OWN;
 	auto_jv auth = json_object(reply.object, "auth");
 	return has_root(auth, "policies") ? refuse_root(err) : 0;
@@ -145,7 +145,7 @@ int vault_check_session(const struct vault *vault, const struct vault_session *s
 					      .path = "auth/token/lookup-self",
 					      .token = &session->token,
 					      .outer = "data",
-					      .inner = "id"};
+					      .inner = {"id"}};
 
 	if (session->owner == VAULT_OWN)
 		return 0;

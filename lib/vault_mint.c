@@ -6,7 +6,7 @@
 
 #include "ascii.h"
 #include "clock.h"
-#include "jwt_claims.h"
+#include "vault_engine.h"
 
 enum {
 	CHILD_MARGIN_S = 60, /* the child's leases end with it: it is made first, and must not end first */
@@ -14,38 +14,6 @@ enum {
 	BODY_MAX = 4096,
 	LEASE_ID_MAX = 400,
 };
-
-static int bad_answer(struct sbx_error *err, const char *what)
-{
-	return sbx_fail(err, SBX_PROTOCOL, "vault_answer", "the server's answer %s", what);
-}
-
-/* --- the role --- */
-
-/* A role with a fixed service account makes tokens that outlive every revocation: said in the journal before there is
- * one. */
-static int look_at_role(const struct vault *vault, const struct vault_scope *scope, const struct vault_session *session,
-			int *is_fixed, struct sbx_error *err)
-{
-	auto_buf path = BUF_INIT(PATH_MAX_BYTES);
-	auto_vault_reply reply = VAULT_REPLY_INIT;
-
-	if (vault_add_name(&path, scope->mount, VAULT_PATH, err) < 0 || buf_add_str(&path, "/roles", err) < 0 ||
-	    vault_add_name(&path, scope->role, VAULT_SEGMENT, err) < 0)
-		return -1;
-	const struct vault_request request = {.doing = "read the role of the scope",
-					      .method = "GET",
-					      .path = buf_str(&path) + 1,
-					      .token = &session->token};
-	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
-		return -1;
-	auto_jv data = json_object(reply.object, "data");
-	const char *account = json_str(data, "service_account_name");
-	if (account == NULL)
-		return bad_answer(err, "is no role of the Kubernetes secrets engine");
-	*is_fixed = account[0] != '\0';
-	return 0;
-}
 
 /* --- the child token --- */
 
@@ -106,86 +74,87 @@ static int make_child(const struct vault *vault, const struct vault_settings *se
 					      .body_len = body.len,
 					      .repeat = HTTP_ONCE,
 					      .outer = "auth",
-					      .inner = "client_token"};
+					      .inner = {"client_token"}};
 	*last = vault_ask(vault, &request, &reply, err);
 	if (*last != VAULT_OK)
 		return -1;
 	auto_jv auth = json_object(reply.object, "auth");
 	const char *accessor = json_str(auth, "accessor");
-	if (reply.secret.len == 0 || !ascii_is_printable(accessor, LEASE_ID_MAX))
-		return bad_answer(err, "has no child token and accessor");
+	if (reply.secrets[0].len == 0 || !ascii_is_printable(accessor, LEASE_ID_MAX))
+		return vault_bad_answer(err, "has no child token and accessor");
 	if (provider_journal_add(journal, json_set_str(jv_object(), "accessor", accessor), err) < 0 ||
 	    check_child(auth, scope, session, wish->lifetime_s, err) < 0)
 		return -1;
-	*child = reply.secret;
-	reply.secret = (struct secret)SECRET_INIT;
+	*child = reply.secrets[0];
+	reply.secrets[0] = (struct secret)SECRET_INIT;
 	return 0;
 }
 
 /* --- the credential --- */
 
-static int read_credential(const struct vault_reply *reply, const struct provider_wish *wish,
-			   struct provider_minted *minted, struct sbx_error *err)
+static int read_credential(const struct vault_engine *engine, struct vault_reply *reply,
+			   const struct provider_wish *wish, struct provider_minted *minted, struct sbx_error *err)
 {
-	auto_jv claims = jv_invalid();
-	int64_t duration, exp, now = clock_seconds();
+	int64_t duration;
 
-	if (jwt_claims_read(&reply->secret, &claims) < 0)
-		return bad_answer(err, "has a token that is no JWT");
-	if (json_int(claims, "exp", &exp) < 0 || json_int(reply->object, "lease_duration", &duration) < 0)
-		return bad_answer(err, "does not say when the credential ends");
-	const char *jti = json_str(claims, "jti");
-	if (ascii_is_printable(jti, sizeof minted->jti - 1))
-		snprintf(minted->jti, sizeof minted->jti, "%s", jti);
-	minted->expires_at = exp < now + duration ? exp : now + duration;
+	if (json_int(reply->object, "lease_duration", &duration) < 0)
+		return vault_bad_answer(err, "does not say when the credential ends");
+	minted->expires_at = clock_seconds() + duration;
+	if (engine->read(reply, minted, err) < 0)
+		return -1;
 	if (provider_minted_suffices(minted, wish))
 		return 0;
 	sbx_fail(err, SBX_CONFIG, "vault_short", "the credential would end before its action has to");
-	return sbx_hint(err,
-			"token_max_ttl of the role, or max_lease_ttl of its mount, is less than the action's deadline");
+	return sbx_hint(err, "the longest time of the role, or of its mount, is less than the action's deadline");
+}
+
+static int make_credential(const struct vault *vault, const struct vault_scope *scope, const struct secret *child,
+			   const struct provider_wish *wish, struct provider_journal *journal,
+			   struct vault_reply *reply, enum vault_answer *last, struct sbx_error *err)
+{
+	const struct vault_engine *engine = vault_engine(scope->engine);
+	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
+	char ttl[32];
+
+	snprintf(ttl, sizeof ttl, "%llds", (long long)wish->lifetime_s);
+	auto_jv wanted = json_set_str(engine->wanted(scope, journal->lease), "ttl", ttl);
+	if (json_write(wanted, &body, err) < 0 || vault_add_name(&path, scope->mount, VAULT_PATH, err) < 0 ||
+	    buf_addf(&path, err, "/%s", engine->path) < 0 || vault_add_name(&path, scope->role, VAULT_SEGMENT, err) < 0)
+		return -1;
+	struct vault_request request = {.doing = "mint the credential",
+					.method = "POST",
+					.path = buf_str(&path) + 1,
+					.token = child,
+					.body = body.data,
+					.body_len = body.len,
+					.repeat = HTTP_ONCE,
+					.outer = "data"};
+	memcpy(request.inner, engine->secrets, sizeof request.inner);
+	*last = vault_ask(vault, &request, reply, err);
+	if (*last != VAULT_OK)
+		return -1;
+	const char *id = json_str(reply->object, "lease_id");
+	if (!ascii_is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 ||
+	    id[path.len - 1] != '/')
+		return vault_bad_answer(err, "has no lease of the role that was asked for");
+	/* Whatever else is wrong with it: what was made must be found again. */
+	return provider_journal_add(journal, json_set_str(jv_object(), "vault_lease", id), err);
 }
 
 static int mint(const struct vault *vault, const struct vault_scope *scope, const struct secret *child,
 		const struct provider_wish *wish, struct provider_journal *journal, struct provider_minted *minted,
 		enum vault_answer *last, struct sbx_error *err)
 {
-	auto_buf path = BUF_INIT(PATH_MAX_BYTES), body = BUF_INIT(BODY_MAX);
 	auto_vault_reply reply = VAULT_REPLY_INIT;
-	char ttl[32];
 
-	snprintf(ttl, sizeof ttl, "%llds", (long long)wish->lifetime_s);
-	auto_jv wanted = json_set_str(json_set_str(jv_object(), "ttl", ttl), "kubernetes_namespace",
-				      scope->kubernetes_namespace);
-	if (json_write(wanted, &body, err) < 0 || vault_add_name(&path, scope->mount, VAULT_PATH, err) < 0 ||
-	    buf_add_str(&path, "/creds", err) < 0 || vault_add_name(&path, scope->role, VAULT_SEGMENT, err) < 0)
+	if (make_credential(vault, scope, child, wish, journal, &reply, last, err) < 0 ||
+	    read_credential(vault_engine(scope->engine), &reply, wish, minted, err) < 0)
 		return -1;
-	const struct vault_request request = {.doing = "mint the credential",
-					      .method = "POST",
-					      .path = buf_str(&path) + 1,
-					      .token = child,
-					      .body = body.data,
-					      .body_len = body.len,
-					      .repeat = HTTP_ONCE,
-					      .outer = "data",
-					      .inner = "service_account_token"};
-	*last = vault_ask(vault, &request, &reply, err);
-	if (*last != VAULT_OK)
-		return -1;
-	const char *id = json_str(reply.object, "lease_id");
-	if (!ascii_is_printable(id, LEASE_ID_MAX) || strncmp(id, request.path, path.len - 1) != 0 ||
-	    id[path.len - 1] != '/')
-		return bad_answer(err, "has no lease of the role that was asked for");
-	/* Whatever else is wrong with it: what was made must be found again. */
-	if (provider_journal_add(journal, json_set_str(jv_object(), "vault_lease", id), err) < 0)
-		return -1;
-	if (reply.secret.len == 0)
-		return bad_answer(err, "has no token");
-	if (read_credential(&reply, wish, minted, err) < 0)
-		return -1;
-	minted->fields[0].name = "token";
-	minted->fields[0].value = reply.secret;
-	reply.secret = (struct secret)SECRET_INIT;
-	return 0;
+	/* What lives on is to be told with its own end. */
+	return json_bool(journal->record, "fixed") != 1
+		       ? 0
+		       : provider_journal_add(journal, json_set_int(jv_object(), "expires_at", minted->expires_at),
+					      err);
 }
 
 /* Where every answer came nothing is at work any more, and whoever revokes need not wait for it. */
@@ -202,22 +171,28 @@ static void note_failed(struct provider_journal *journal, enum vault_answer last
 }
 
 int vault_mint(const struct vault *vault, const struct vault_settings *settings, const struct vault_scope *scope,
-	       const struct vault_session *session, const struct provider_wish *wish, struct provider_journal *journal,
+	       const struct vault_session *session, const struct provider_wish *asked, struct provider_journal *journal,
 	       struct provider_minted *minted, struct sbx_error *err)
 {
+	const struct vault_engine *engine = vault_engine(scope->engine);
+	struct provider_wish wish = *asked;
 	auto_secret child = SECRET_INIT;
-	int is_fixed = 0;
+	/* Said in the journal before there is one. */
+	int outlives = engine->outlives(vault, scope, session, err);
 
-	if (look_at_role(vault, scope, session, &is_fixed, err) < 0)
+	if (outlives < 0)
 		return -1;
+	if (wish.lifetime_s < engine->lifetime_min_s)
+		wish.lifetime_s = engine->lifetime_min_s;
 	/* Nothing of it lives longer, whatever becomes of us. */
-	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish->lifetime_s + CHILD_MARGIN_S);
-	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", is_fixed);
+	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish.lifetime_s + CHILD_MARGIN_S);
+	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", outlives);
+	members = json_set_bool(members, "aws", scope->engine == VAULT_ENGINE_AWS);
 	enum vault_answer last = VAULT_UNKNOWN;
 	if (provider_journal_begin(journal, members, err) < 0)
 		return -1;
-	if (make_child(vault, settings, scope, session, wish, journal, &child, &last, err) == 0 &&
-	    mint(vault, scope, &child, wish, journal, minted, &last, err) == 0)
+	if (make_child(vault, settings, scope, session, &wish, journal, &child, &last, err) == 0 &&
+	    mint(vault, scope, &child, &wish, journal, minted, &last, err) == 0)
 		return 0;
 	note_failed(journal, last);
 	return -1;

@@ -192,15 +192,22 @@ static int revoke_lost(const struct vault *vault, const struct vault_session *se
 
 /* --- the whole --- */
 
+/* What lives on when its lease has ended; NULL: nothing does. */
+static const char *lives_on(const struct provider_journal *journal)
+{
+	if (json_bool(journal->record, "fixed") != 1)
+		return NULL;
+	return json_bool(journal->record, "aws") == 1 ? "the session of AWS" : "the token of a fixed service account";
+}
+
 static void say_lease(const struct provider_journal *journal, int gone, struct provider_outcome *outcome)
 {
 	char expires[CLOCK_RFC3339_SIZE];
 	int64_t end = provider_journal_end_time(journal);
 
 	clock_format(end, expires);
-	if (json_bool(journal->record, "fixed") == 1)
-		provider_say(outcome, "expires",
-			     "lease and child token ended; the token of a fixed service account lives until %s",
+	if (lives_on(journal) != NULL)
+		provider_say(outcome, "expires", "lease and child token ended; %s lives until %s", lives_on(journal),
 			     expires);
 	else if (gone)
 		provider_say(outcome, "revoked", "lease revoked and looked up as gone; child token revoked");
@@ -209,6 +216,21 @@ static void say_lease(const struct provider_journal *journal, int gone, struct p
 			     "the server could not end its lease; the token expired by itself at %s", expires);
 	else
 		provider_say(outcome, "deferred", "child token revoked; the server has queued the end of the lease");
+}
+
+/* The mint gave no answer, so nobody has what it may have made. */
+static void say_unanswered(const struct provider_journal *journal, struct provider_outcome *outcome)
+{
+	char expires[CLOCK_RFC3339_SIZE];
+	int64_t end = provider_journal_end_time(journal);
+
+	clock_format(end, expires);
+	if (lives_on(journal) != NULL && clock_seconds() < end)
+		provider_say(outcome, "expires", "child token revoked; %s that nobody holds may live until %s",
+			     lives_on(journal), expires);
+	else
+		provider_say(outcome, "revoked",
+			     "child token revoked, with all that it may have made; the mint gave no answer");
 }
 
 int vault_revoke(const struct vault *vault, const struct vault_session *session, const struct provider_journal *journal,
@@ -231,8 +253,7 @@ int vault_revoke(const struct vault *vault, const struct vault_session *session,
 		return -1;
 	}
 	if (id == NULL)
-		provider_say(outcome, "revoked",
-			     "child token revoked, with all that it may have made; the mint gave no answer");
+		say_unanswered(journal, outcome);
 	else
 		say_lease(journal, gone, outcome);
 	return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ascii.h"
+#include "audiences.h"
 
 enum { NAME_MAX_LEN = 128, TEXT_MAX_LEN = 512 };
 
@@ -176,14 +177,19 @@ static int take_server(struct vault_settings *out, struct sbx_error *err)
 
 int vault_settings_read(jv settings, struct vault_settings *out, struct sbx_error *err)
 {
-	static const char *const known[] = {"address", "socket", "ca_file", "namespace", "token_role", "login", NULL};
+	static const char *const known[] = {"address",	  "socket", "ca_file", "namespace",
+					    "token_role", "mounts", "login",   NULL};
 	static const char where[] = "providers.vault";
 
-	*out = (struct vault_settings){.all = jv_copy(settings), .login = json_object(settings, "login")};
+	*out = (struct vault_settings){.all = jv_copy(settings),
+				       .login = json_object(settings, "login"),
+				       .mounts = json_object(settings, "mounts")};
 	const struct member role = {"token_role", &out->token_role, NULL, "the token role for child tokens"};
 	if (has_unknown(out->all, known, where, err) < 0 || take_server(out, err) < 0 ||
 	    take_names(out->all, where, &role, 1, err) < 0)
 		return -1;
+	if (json_has(out->all, "mounts") && !jv_is_valid(out->mounts))
+		return wrong(err, where, "mounts", "{TARGET: MOUNT}: the Kubernetes engine of each target");
 	out->namespace = json_str(out->all, "namespace");
 	if (json_has(out->all, "namespace") && !is_name(out->namespace))
 		return wrong(err, where, "namespace", "a namespace of the server");
@@ -194,28 +200,92 @@ void vault_settings_clear(struct vault_settings *settings)
 {
 	jv_free(take_jv(&settings->all));
 	jv_free(take_jv(&settings->login));
+	jv_free(take_jv(&settings->mounts));
 }
 
-int vault_scope_read(jv settings, struct vault_scope *out, struct sbx_error *err)
-{
-	static const char *const known[] = {"mount", "role", "policy", "kubernetes_namespace", NULL};
+/* --- the scope --- */
 
-	*out = (struct vault_scope){.all = jv_copy(settings)};
-	const struct member names[] = {
-		{"mount", &out->mount, "kubernetes", "where the Kubernetes secrets engine is"},
-		{"role", &out->role, NULL, "a role of the Kubernetes secrets engine"},
-		{"policy", &out->policy, NULL, "the policy of the child token: creds of that role, and nothing else"},
-	};
-	if (has_unknown(out->all, known, "scope", err) < 0 ||
-	    take_names(out->all, "scope", names, ARRAY_LEN(names), err) < 0)
-		return -1;
-	out->kubernetes_namespace = json_str(out->all, "kubernetes_namespace");
-	if (json_has(out->all, "kubernetes_namespace") && !is_name(out->kubernetes_namespace))
-		return wrong(err, "scope", "kubernetes_namespace", "a namespace of the cluster");
+static const char scope_at[] = "scope";
+
+/* The Kubernetes engine of the call's target. */
+static int take_mount(const struct vault_settings *settings, int targets, struct vault_scope *out,
+		      struct sbx_error *err)
+{
+	const struct member mount = {"mount", &out->mount, "kubernetes", "where the secrets engine is"};
+	const char *name = json_str(out->target, "name");
+
+	if (name == NULL || (!jv_is_valid(settings->mounts) && targets < 2))
+		return take_names(out->all, scope_at, &mount, 1, err);
+	if (!jv_is_valid(settings->mounts))
+		return wrong(err, "providers.vault", "mounts",
+			     "there are several targets: {TARGET: MOUNT} says which engine is whose");
+	if (json_has(out->all, "mount"))
+		return wrong(err, scope_at, "mount", "left out: mounts: of providers.vault says it for each target");
+	out->mount = json_str(settings->mounts, name);
+	return is_name(out->mount) ? 0
+				   : wrong(err, "providers.vault", "mounts", "{TARGET: MOUNT} with the call's target");
+}
+
+/* That of the call, where the policy says one: the scope may name the same, and no other. */
+static int take_namespace(jv request, struct vault_scope *out, struct sbx_error *err)
+{
+	const char *call = json_str(request, "namespace"), *own = json_str(out->all, "kubernetes_namespace");
+
+	out->kubernetes_namespace = own != NULL ? own : call;
+	if ((json_has(out->all, "kubernetes_namespace") && !is_name(own)) || (call != NULL && !is_name(call)) ||
+	    (own != NULL && call != NULL && strcmp(own, call) != 0))
+		return wrong(err, scope_at, "kubernetes_namespace", "a namespace of the cluster, that of the call");
 	return 0;
+}
+
+static int take_kubernetes_scope(jv request, const struct vault_settings *settings, int targets,
+				 struct vault_scope *out, struct sbx_error *err)
+{
+	static const char *const known[] = {"engine",	 "mount", "role", "policy", "kubernetes_namespace",
+					    "audiences", NULL};
+
+	if (has_unknown(out->all, known, scope_at, err) < 0 || take_mount(settings, targets, out, err) < 0 ||
+	    take_namespace(request, out, err) < 0)
+		return -1;
+	return audiences_read(out->all, &out->audiences) < 0 ? wrong(err, scope_at, "audiences", AUDIENCES_WANTED) : 0;
+}
+
+static int take_aws_scope(struct vault_scope *out, struct sbx_error *err)
+{
+	static const char *const known[] = {"engine", "mount", "role", "policy", "role_arn", NULL};
+	const struct member mount = {"mount", &out->mount, "aws", "where the secrets engine is"};
+
+	if (has_unknown(out->all, known, scope_at, err) < 0 || take_names(out->all, scope_at, &mount, 1, err) < 0)
+		return -1;
+	out->role_arn = json_str(out->all, "role_arn");
+	if (json_has(out->all, "role_arn") && !is_text(out->role_arn))
+		return wrong(err, scope_at, "role_arn", "the ARN of a role that the engine's role may assume");
+	return 0;
+}
+
+int vault_scope_read(jv request, const struct vault_settings *settings, int targets, struct vault_scope *out,
+		     struct sbx_error *err)
+{
+	*out = (struct vault_scope){.all = json_object(request, "settings"),
+				    .target = json_object(request, "target"),
+				    .audiences = jv_invalid()};
+	const char *engine = json_has(out->all, "engine") ? json_str(out->all, "engine") : "kubernetes";
+	const struct member names[] = {
+		{"role", &out->role, NULL, "a role of the secrets engine"},
+		{"policy", &out->policy, NULL, "the policy of the child token: to use that role, and nothing else"},
+	};
+	if (engine == NULL || (strcmp(engine, "kubernetes") != 0 && strcmp(engine, "aws") != 0))
+		return wrong(err, scope_at, "engine", "kubernetes or aws");
+	out->engine = strcmp(engine, "aws") == 0 ? VAULT_ENGINE_AWS : VAULT_ENGINE_KUBERNETES;
+	if ((out->engine == VAULT_ENGINE_AWS ? take_aws_scope(out, err)
+					     : take_kubernetes_scope(request, settings, targets, out, err)) < 0)
+		return -1;
+	return take_names(out->all, scope_at, names, ARRAY_LEN(names), err);
 }
 
 void vault_scope_clear(struct vault_scope *scope)
 {
+	jv_free(take_jv(&scope->audiences));
+	jv_free(take_jv(&scope->target));
 	jv_free(take_jv(&scope->all));
 }

@@ -87,14 +87,14 @@ static int unwrap(const struct vault *vault, const struct secret *wrapping, stru
 					      .token = wrapping,
 					      .repeat = HTTP_ONCE,
 					      .outer = "data",
-					      .inner = "secret_id"};
+					      .inner = {"secret_id"}};
 
 	if (vault_ask(vault, &request, &reply, err) != VAULT_OK)
 		return -1;
-	if (reply.secret.len == 0)
+	if (reply.secrets[0].len == 0)
 		return sbx_fail(err, SBX_PROTOCOL, "vault_answer", "the server's answer has no secret id");
-	*secret_id = reply.secret;
-	reply.secret = (struct secret)SECRET_INIT;
+	*secret_id = reply.secrets[0];
+	reply.secrets[0] = (struct secret)SECRET_INIT;
 	return 0;
 }
 

@@ -173,10 +173,133 @@ run_revoke_fails() {
 	assert_call server_unreachable
 }
 
+# twin: another server like it, on its own port; $W is its directory.
+twin() {
+	W=$BATS_TEST_TMPDIR/twin
+	mkdir "$W"
+	cp "$S"/tls.* "$W"
+	mkfifo "$W/life"
+	"$ROOT/test/fakes/vault" "$W" <"$W/life" 3>&- 2>"$W/stderr" &
+	exec {TWIN}>"$W/life"
+	wait_until 10 test -s "$W/port"
+	echo "https://127.0.0.1:$(cat "$W/port")" >"$S/elsewhere"
+}
+
+@test "a redirect is not followed, wherever it leads: the other server gets nothing, and takes the same when it is the one that is named" {
+	local step
+	twin
+	for step in self child creds; do
+		refuses vault_redirect 78 "$step-redirect"
+		assert_contains "$output" 'must name the server itself'
+		# A standby has done nothing, so it is asked again, itself.
+		server "$step-standby"
+		mint 69
+		assert_call vault_standby
+		assert_contains "$output" 'must name the active server'
+	done
+	assert_equal "$(cat "$W/requests")" ''
+	server
+	settings ".address = \"$(cat "$S/elsewhere")\""
+	echo >"$W/modes"
+	mint 0
+	assert_equal "$(grep -c creds "$W/requests")$(cat "$S/requests")" 1
+	rm "$S/elsewhere"
+	exec {TWIN}>&-
+}
+
+@test "who may accept the token, and which mount is which target's" {
+	server
+	mint 0 '.settings.audiences = ["a", "https://b"]'
+	output=$(cat "$S/asked")
+	assert_json '.audiences | join(" ")' 'a https://b'
+	server
+	mint 0
+	output=$(cat "$S/asked")
+	assert_json 'has("audiences")' false
+	local mounts='.mounts = {prod: "other", staging: "kubernetes"}'
+	server
+	settings "$mounts"
+	mint 0 '.target = {name: "prod"}'
+	assert_contains "$(cat "$S/requests")" '/v1/other/creds/pod-reader'
+	refute_contains "$(cat "$S/requests")" '/v1/kubernetes/'
+	LEASE=${LEASE//?/a} mint 78 '.target = {name: "else"}'
+	assert_call vault_settings
+	LEASE=${LEASE//?/a} mint 78 '.target = {name: "prod"} | .settings.mount = "kubernetes"'
+	assert_call vault_scope
+	# One mount is for one target: of several it would make the tokens of another one.
+	server
+	mint 0 '.target = {name: "prod"}'
+	echo 'targets: {prod: {server: "https://prod.example"}, staging: {server: "https://staging.example"}}' >>"$T/sbx.yaml"
+	LEASE=${LEASE//?/a} mint 78 '.target = {name: "prod"}'
+	assert_call vault_settings
+	assert_contains "$output" 'there are several targets'
+}
+
+@test "the namespace is that of the call: the scope names the same, or none" {
+	server
+	mint 0 '.namespace = "apps"'
+	output=$(cat "$S/asked")
+	assert_json .kubernetes_namespace apps
+	server
+	mint 0 '.namespace = "apps" | .settings.kubernetes_namespace = "apps"'
+	LEASE=${LEASE//?/a} mint 78 '.namespace = "apps" | .settings.kubernetes_namespace = "other"'
+	assert_call vault_scope
+}
+
+aws='.settings = {engine: "aws", role: "demo", policy: "sbx-aws"}'
+
+@test "a session of AWS: three fields, at least a quarter of an hour; it cannot be revoked, and that is said" {
+	server
+	mint 0 "$aws | .lifetime_s = 600"
+	assert_json '[.provider, .jti, (.fields | join(" "))] | join(" ")' \
+		"vault arn:aws:sts::123456789012:assumed-role/sbx-demo/sbx-$LEASE access_key_id secret_access_key session_token"
+	assert_json '.expires_at | fromdate - now | . > 890 and . < 901' true
+	local end answer=$output
+	end=$(member .expires_at <<<"$output")
+	assert_equal "$(cut -d' ' -f1,2 "$S/requests" | tr '\n' ' ')" \
+		'GET /v1/auth/token/lookup-self POST /v1/auth/token/create/sbx-child POST /v1/aws/sts/demo '
+	output=$(cat "$S/asked")
+	assert_json '[.ttl, .role_session_name, has("role_arn")] | map(tostring) | join(" ")' "900s sbx-$LEASE false"
+	assert_equal "$(tr '\0' '\n' <"$T/fields" | grep -aoE 'access_key_id|secret_access_key|session_token' | tr '\n' ' ')" \
+		'access_key_id secret_access_key session_token '
+	refute_contains "$answer$stderr$(cat "$T/var/vault/$LEASE")" secret+key
+	refute_contains "$answer$stderr$(cat "$T/var/vault/$LEASE")" token/of
+	revoke 0
+	assert_json '[.state, .proof] | join(": ")' "expires: lease and child token ended; the session of AWS lives until $end"
+	server sts-old
+	mint 0 "$aws | .settings.role_arn = \"arn:aws:iam::123456789012:role/sbx-demo\""
+	output=$(cat "$S/asked")
+	assert_json .role_arn arn:aws:iam::123456789012:role/sbx-demo
+}
+
+@test "a session of AWS that is not whole, or too short; and one whose answer was lost" {
+	local fault
+	for fault in nokey noid notoken; do
+		server "sts-$fault"
+		mint 76 "$aws"
+		assert_call vault_answer
+		assert_equal "$(cat "$T/fields")" ''
+		revoke 0
+		assert_json .state expires
+	done
+	server sts-capped
+	mint 78 "$aws | .lifetime_s = 1800"
+	assert_call vault_short
+	server sts-refused
+	mint 78 "$aws"
+	assert_call vault_refused
+	server sts-cut
+	mint 69 "$aws"
+	long_ago
+	revoke 0
+	assert_json .state expires
+	assert_contains "$output" 'the session of AWS that nobody holds may live until 20'
+}
+
 @test "settings and scope: each member that is wrong" {
 	local filter
 	for filter in 'del(.address)' '.address = 5' '.socket = "/x"' '.token_role = "../x"' 'del(.token_role)' '.login = "x"' '.login.method = "x"' \
-		'.login.file = "relative"' '.login.other = 1' '.other = 1' '.ca_file = "x"' '.namespace = "a b"' '.login = {method: "agent"}' \
+		'.login.file = "relative"' '.login.other = 1' '.other = 1' '.ca_file = "x"' '.mounts = "x"' '.namespace = "a b"' '.login = {method: "agent"}' \
 		'.login = {method: "approle", role_id: "a b", secret_id_file: "/x"}' '.login = {method: "kubernetes"}'; do
 		settings "$filter"
 		mint 78
@@ -186,7 +309,8 @@ run_revoke_fails() {
 	mint 78
 	assert_call bad_server
 	settings
-	for filter in 'del(.role)' '.role = "a?b"' '.role = "a/../b"' 'del(.policy)' '.mount = "/x"' '.kubernetes_namespace = ""' '.other = 1'; do
+	for filter in 'del(.role)' '.role = "a?b"' '.role = "a/../b"' 'del(.policy)' '.mount = "/x"' '.kubernetes_namespace = ""' '.other = 1' \
+		'.audiences = []' '.engine = "x"' '.engine = 1' '. + {engine: "aws", kubernetes_namespace: "a"}' '. + {engine: "aws", role_arn: "a b"}' '.role_arn = "a"'; do
 		mint 78 ".settings |= ($filter)"
 		assert_call vault_scope
 	done

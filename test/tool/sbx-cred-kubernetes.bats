@@ -134,7 +134,6 @@ settled() {
 
 @test "each fault of each request of a mint has its code, nothing that makes something is sent twice, and what it left can be ended" {
 	local step with='.settings.role = "reader"'
-	refuses cluster_redirect 78 . secret-redirect
 	refuses cluster_busy 69 . secret-html
 	refuses cluster_quota 69 . secret-quota
 	refuses cluster_admission 77 . secret-denied
@@ -149,7 +148,6 @@ settled() {
 		refuses server_cut 69 "$with" "$step-cut"
 		refuses cluster_answer 76 "$with" "$step-garbage"
 	done
-	refuses cluster_redirect 78 . token-redirect
 	refuses cluster_missing 78 . token-missing
 	refuses cluster_invalid 76 . token-invalid
 	refuses too_large 76 . token-huge
@@ -248,6 +246,36 @@ settled() {
 	LEASE=${LEASE//?/b} mint 78 ".target = {name: \"a\"}"
 	assert_call cluster_settings
 	assert_contains "$output" 'providers.kubernetes.targets.a'
+}
+
+@test "the namespace is that of the call: the scope names the same, or none" {
+	mint 0 '.namespace = "team" | del(.settings.namespace)'
+	assert_contains "$(requests)" 'POST team/secrets 201 POST team/serviceaccounts/reader/token 201'
+	LEASE=${LEASE//?/a} mint 0 '.namespace = "apps"'
+	LEASE=${LEASE//?/b} mint 78 '.namespace = "team"'
+	assert_call cluster_scope
+}
+
+@test "a redirect is not followed: the other server gets nothing, and takes the same when it is the one that is named" {
+	local W=$BATS_TEST_TMPDIR/twin
+	mkdir "$W"
+	cp "$K"/tls.* "$W"
+	mkfifo "$W/life"
+	"$ROOT/test/fakes/kube-api" "$W" <"$W/life" 3>&- 2>"$W/stderr" &
+	exec {TWIN}>"$W/life"
+	wait_until 10 test -s "$W/port"
+	echo "https://127.0.0.1:$(cat "$W/port")" >"$K/elsewhere"
+	refuses cluster_redirect 78 . secret-redirect
+	refuses cluster_redirect 78 . token-redirect
+	assert_equal "$(cat "$W/requests")" ''
+	server
+	sed "s|https://127.0.0.1:[0-9]*|$(cat "$K/elsewhere")|" "$KUBECONFIG_FILE" >"$T/kubeconfig"
+	chmod 600 "$T/kubeconfig"
+	settings ".kubeconfig = \"$T/kubeconfig\""
+	mint 0
+	assert_equal "$(wc -l <"$W/requests") $(cat "$K/requests")" '2 '
+	rm "$K/elsewhere"
+	exec {TWIN}>&-
 }
 
 @test "settings and scope: each member that is wrong" {
