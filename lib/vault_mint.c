@@ -187,7 +187,8 @@ int vault_mint(const struct vault *vault, const struct vault_settings *settings,
 	/* Nothing of it lives longer, whatever becomes of us. */
 	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish.lifetime_s + CHILD_MARGIN_S);
 	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", outlives);
-	members = json_set_bool(members, "aws", scope->engine == VAULT_ENGINE_AWS);
+	if (scope->engine == VAULT_ENGINE_AWS)
+		members = json_set_bool(members, "aws", 1);
 	enum vault_answer last = VAULT_UNKNOWN;
 	if (provider_journal_begin(journal, members, err) < 0)
 		return -1;
