@@ -765,6 +765,111 @@ not_lockable() {
 	assert_equal "$status" 74
 }
 
+@test "--explain says the namespace and the rules that the permissions become" {
+	make_call "$(credentials ok | jq -cS '.[0] += {namespace: "web", permissions: ["pods:get", "deployments.apps/scale:update", "pods:list"]}')"
+	cred 0 --explain
+	assert_contains "$output" 'namespace  "web"'
+	assert_contains "$output" 'may        {"apiGroups":[""],"resources":["pods"],"verbs":["get","list"]}'
+	assert_contains "$output" '           {"apiGroups":["apps"],"resources":["deployments/scale"],"verbs":["update"]}'
+	make_call "$(credentials ok)"
+	cred 0 --explain
+	assert_contains "$output" 'may        not said'
+	make_call "$(credentials ok | jq -cS '.[0].permissions = [7]')"
+	cred 78 --explain
+	assert_contains "$stderr" bad_credentials
+}
+
+@test "namespace and permissions go to the provider, the record and the call" {
+	make_call "$(credentials ok | jq -cS '.[0] += {namespace: "web", permissions: ["pods:get"]}')"
+	cred 0 sbx-run
+	assert_json '.credential[0].namespace' web
+	assert_equal "$(jq -r '.namespace + " " + .permissions[0]' "$TAP/request.mint")" 'web pods:get'
+	assert_equal "$(jq -r 'select(.event == "credential.issued") | .namespace + " " + .permissions[0]' "$T/var/audit.jsonl")" 'web pods:get'
+	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .namespace + " " + .scope + " " + (.proof | length > 0 | tostring)' "$T/var/audit.jsonl")" 'web test-read true'
+}
+
+@test "list says what is live, whose, until when, and whether its call still works" {
+	run_sbx 0 "$I/bin/sbx-cred" list
+	assert_equal "$output" ''
+	make_call "$(credentials ok '' | jq -cS '.[0] += {namespace: "web", target: "prod"}')" allow 'an odd name'
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	run_sbx 0 "$I/bin/sbx-cred" list
+	assert_equal "${#lines[@]}" 2
+	assert_contains "$output" " running \"issued\" \"an odd name\" $CALL/0 provider=\"fault\" scope=\"test-read\" namespace=\"web\" target=\"prod\""
+	assert_contains "$output" "$CALL/1 provider=\"jwt\""
+	refute_contains "$output" "$(sed 's/.*\.//' "$TAP/token")"
+	run_sbx 0 "$I/bin/sbx-cred" list --json
+	assert_equal "$(jq -r '[.process, .state, .call, .provider] | join(" ")' <<<"$output" | sort)" "running issued $CALL fault
+running issued $CALL jwt"
+	kill -9 "${started[0]}"
+	wait "${started[0]}" || true
+	: >"$RUN/go"
+	wait_until 10 left
+	# One that cannot be read is told, and hides no other.
+	echo '{' >"$T/var/leases/$CALL-7.json"
+	chmod 600 "$T/var/leases/$CALL-7.json"
+	run_sbx 78 "$I/bin/sbx-cred" list
+	assert_contains "$stderr" bad_lease
+	assert_equal "${#lines[@]}" 2
+	rm "$T/var/leases/$CALL-7.json"
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	run_sbx 0 "$I/bin/sbx-cred" list
+	assert_equal "$output" ''
+	run_sbx 64 "$I/bin/sbx-cred" list more
+	run_sbx 64 "$I/bin/sbx-cred" list --json more
+	run bash -c '"$1" list >/dev/full' - "$I/bin/sbx-cred"
+	assert_equal "$status" 0
+}
+left() {
+	[ "$("$I/bin/sbx-cred" list 3>&- | grep -c ' left ')" = 2 ]
+}
+
+# full_at FAULT: a disk for the leases that is full before or during the mint; the exit status in $status.
+full_at() {
+	make_call "$(credentials "$1")" approve
+	mkdir -p -m 700 "$T/var/leases"
+	rm -f "$TAP"/*
+	run_sbx 0 unshare -m bash -c '
+		mount -t tmpfs -o size=64k,mode=700 sbx-test "$1/var/leases" || exit 90
+		ln -s "$1/var/leases/filler" "$2/filler"
+		[ "$3" != ok ] || dd if=/dev/zero of="$2/filler" bs=4k 2>/dev/null
+		"$4" sbx-run <"$1/call.json" >"$1/full.out" 2>"$1/full.err" 3>&-
+		echo "$?"
+		ls "$1/var/leases" | grep -v filler
+		rm "$1/var/leases/filler"
+		"$4" --mend "$5" 2>&1
+		ls "$1/var/leases"' - "$T" "$TAP" "$1" "$I/bin/sbx-cred" "$CALL"
+	said=$(cat "$T/full.out")
+}
+
+@test "a lease that cannot be written down: nothing is minted, or what was minted is revoked; nothing runs" {
+	[ "$(id -u)" -eq 0 ] || skip 'mounts a small file system: needs root'
+	full_at ok
+	assert_equal "${lines[0]}" 74
+	assert_equal "${#lines[@]}" 1
+	[ ! -e "$TAP/calls" ]
+	refute_run
+	output=$said
+	assert_call io_error
+	assert_json 'has("credential")' false
+	[ -e "$T/var/runs/$CALL/refused" ]
+	# Full when the answer of the mint is there: what it made is known by the intent that was written before.
+	full_at fill
+	assert_equal "${lines[0]}" 74
+	assert_equal "${#lines[@]}" 1
+	assert_equal "$(paste -sd' ' "$TAP/calls")" 'mint revoke'
+	refute_run
+	output=$said
+	assert_call io_error
+	assert_json '.revocation[0].state' revoked
+	refute_active "$TAP/token"
+	[ -e "$T/var/runs/$CALL/refused" ]
+	# With room.
+	make_call "$(credentials ok)" approve
+	cred 0 sbx-run
+}
+
 @test "--mend: an unknown call is fine, a damaged lease is told and does not hide the others" {
 	run_sbx 0 "$I/bin/sbx-cred" --mend 0123456789abcdef0123456789abcdef
 	make_call "$(credentials revoke-fails)"
