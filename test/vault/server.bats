@@ -11,6 +11,7 @@ teardown_file() {
 setup() { vault_setup; }
 teardown() {
 	[ -z "${DEAF:-}" ] || kill "$DEAF" || true
+	uncut
 }
 
 rig_alone() {
@@ -31,24 +32,51 @@ rig_alone() {
 	nothing_is_live
 }
 
-@test "the server is killed while it mints" {
-	rig_alone
+# server_dies_at STEP FAULT VERB: the server is killed while the verb waits for the answer to that request, which it has got or not; then it is back.
+server_dies_at() {
 	local pid
-	# Whole or not, the answer to the mint does not reach the provider.
-	cut_at hang-after /creds/
+	cut_at "$2" "$1"
 	request
-	"$V" mint --secret-fd 7 <"$T/request" 7>"$T/fields" >"$T/answer" 2>"$T/errors" 3>&- &
+	"$V" "$3" $([ "$3" = revoke ] || echo --secret-fd 7) <"$T/request" 7>"$T/fields" >"$T/answer" 2>"$T/errors" 3>&- &
 	pid=$!
-	wait_until 5 grep -qs accessor "$T/var/vault/$LEASE"
+	wait_until 5 grep -q "$1.* $2" "$C/requests"
 	kill -9 "$(cat "$(dirname "$VAULT_CACERT")/pid")"
-	wait "$pid" || true
 	uncut
+	wait "$pid" || true
 	"$RIG/openbao" up >/dev/null 3>&-
-	revoke 0 revoked
-	assert_equal "$(children)$(leases)" ''
-	# What the engine had begun in the cluster it removes after ten minutes, by its own journal. No token of it was ever signed, or it is refused.
-	assert_equal "$(cat "$T/answer" "$T/fields" | grep -c lease || true)" 0
-	accounts | xargs -r kubectl --namespace="$NS" delete >/dev/null 3>&-
+	wait_until 5 api GET auth/token/lookup-self
+}
+
+@test "the server is killed at each request of a mint: no credential, and nothing is live when it is back" {
+	rig_alone
+	local step fault
+	for step in lookup-self token/create/ /creds/; do
+		for fault in hang-before hang-after; do
+			LEASE=$(head -c 16 /dev/urandom | xxd -p)
+			server_dies_at "$step" "$fault" mint
+			assert_equal "$(grep -c lease "$T/answer" "$T/fields" | grep -cv ':0$')" 0
+			wait_until 5 revoke_is revoked
+			wait_until 5 no_lease
+			# What the engine had begun in the cluster it removes after ten minutes, by its own journal. No token of it was handed over.
+			accounts | xargs -r kubectl --namespace="$NS" delete >/dev/null 3>&-
+		done
+	done
+}
+no_lease() {
+	[ -z "$(children)$(leases)" ]
+}
+
+@test "the server is killed at each request of the end: revoked when it is back" {
+	rig_alone
+	local step
+	for step in leases/revoke leases/lookup revoke-accessor; do
+		LEASE=$(head -c 16 /dev/urandom | xxd -p)
+		mint 0
+		server_dies_at "$step" hang-after revoke
+		wait_until 5 revoke_is revoked
+		wait_until 12 refused
+		wait_until 5 nothing_is_live
+	done
 }
 
 @test "a sealed server has its own code" {
