@@ -65,7 +65,7 @@ link_sbx-witness := jq curl sha256
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp
 static_programs := sbx-call
 helpers := sbx-cred-jwt sbx-cred-kubernetes sbx-cred-vault sbx-run-kubernetes sbx-witness
-static_helpers := sbx-entry sbx-run-local
+static_helpers := sbx-entry sbx-run-local sbx-signed
 
 bins := $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
 lib_objects := $(patsubst lib/%.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))
@@ -130,12 +130,16 @@ static_outputs := $(static_helpers:%=$(BUILD)/libexec/sbx/%) $(static_programs:%
 $(static_outputs): $(BUILD)/static/libsbx.a
 $(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/static/bin/%.o
 $(static_programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/static/bin/%.o
+# libcrypto could load libraries and ask for names, which a static program had better not; sbx-signed asks it for neither, and the linker need not warn.
+no_ld_warnings = $(shell printf 'int main(void){return 0;}' | $(CC) -Wl,--no-warnings -x c - -o /dev/null 2>/dev/null && echo -Wl,--no-warnings)
+$(BUILD)/libexec/sbx/sbx-signed: lib_static = $(no_ld_warnings) $(lib_evp)
+lib_static = $(lib_sha256)
 $(static_outputs):
 	@mkdir -p $(@D)
-	$(say)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_sha256)
+	$(say)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_static)
 
 static_modules := base64 boot buf clock digest drive driver_fds egress_list egress_relay error frame frame_lines hash_set io isolate isolate_limits isolate_mounts isolate_net isolate_remedy isolate_seccomp isolation json_keys json_lex json_lex_block json_lex_number \
-	json_lex_skip json_lex_slow json_lex_text json_out log package pass_fd plan_part process relay secret spawn start state steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+	json_lex_skip json_lex_slow json_lex_text json_out log package pass_fd plan_part process relay review_quote secret signed_text signers spawn sshsig sshsig_check sshsig_key start state steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
 # One of them is compiled otherwise for a static program. The others are the same objects, unless those have sanitizers in them.
 static_modules_apart := $(if $(SANITIZE),$(static_modules),start)
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE
@@ -269,7 +273,7 @@ $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 test-sanitize:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) test-build
-	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote --without sbx-run-local sbx-entry links quick-jq
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote --without sbx-run-local sbx-entry sbx-signed links quick-jq
 
 # All fuzz targets over many changed inputs, with sanitizers; make fuzz goes on from there.
 test-fuzz:

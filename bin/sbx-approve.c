@@ -17,6 +17,7 @@
 #include "notify.h"
 #include "person.h"
 #include "process.h"
+#include "sandbox_signed.h"
 
 static const int poll_ms = 200; /* a person signs; nobody notices a fifth of a second */
 static const int progress_ms = 5000;
@@ -114,6 +115,16 @@ static int look_at_host(struct stage *s, struct sbx_error *err)
 	return hostcheck(&s->f.config, &s->f.state, &s->f.key, s->f.call, NULL, &plan, err);
 }
 
+/* An image may want to see for itself what people signed. */
+static int hand_over(struct stage *s, struct sbx_error *err)
+{
+	auto_jv policy = json_object(s->f.call, "policy"), run = json_object(policy, "run");
+
+	return sandbox_has_image(json_str(run, "driver"))
+		       ? approval_hand_over(&s->approvals, &s->row, call_id(s->f.call), err)
+		       : 0;
+}
+
 /* The row is there: take it as far as it goes now. */
 static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
 {
@@ -132,7 +143,7 @@ static int decide(struct stage *s, int64_t wait_ms, struct sbx_error *err)
 	}
 	if (approval_check(&s->approvals, &s->row, &s->review, err) < 0 || rest(s, 0, err) < 0)
 		return -1;
-	if (look_at_host(s, err) < 0 || rest(s, 0, err) < 0)
+	if (look_at_host(s, err) < 0 || hand_over(s, err) < 0 || rest(s, 0, err) < 0)
 		return -1;
 	return approval_claim(&s->approvals, &s->row, call_id(s->f.call), err);
 }

@@ -16,6 +16,7 @@
 #include "entry_fence.h"
 #include "entry_inputs.h"
 #include "entry_seal.h"
+#include "entry_signed.h"
 #include "entry_step.h"
 #include "frame.h"
 #include "io.h"
@@ -152,16 +153,23 @@ static int read_table(int fd, struct steps *table, struct sbx_error *err)
 	return steps_decode(bytes, len, table, err);
 }
 
-/* Gather and say; then judge. PROBE is NULL where there should be no network. */
-static int say_hello(const struct steps *table, const struct options *o, const struct probe *probe, const char *nonce,
-		     struct sbx_error *why, struct sbx_error *err)
+/* Gather and say; then judge. PROBE is NULL where there should be no network; there is no image there either, and nothing
+ * to say of SEEN. */
+static int say_hello(const struct steps *table, const struct options *o, const struct probe *probe,
+		     const struct entry_signed *seen, const char *nonce, struct sbx_error *why, struct sbx_error *err)
 {
 	struct evidence evidence;
-	auto_buf json = BUF_INIT(json_max);
+	auto_buf json = BUF_INIT(json_max), approval = BUF_INIT(json_max);
 
 	int result = evidence_gather(why->class == SBX_OK ? table : NULL, probe, &evidence, err);
 	if (result == 0)
-		result = evidence_json(&evidence, o->limits, o->egress, &json, err);
+		result = entry_signed_json(seen, &approval, err);
+	const struct evidence_told told = {
+		.limits = o->limits,
+		.egress = o->egress,
+		.approval = probe != NULL || seen->state > SIGNED_NO_TRUST ? buf_str(&approval) : NULL};
+	if (result == 0)
+		result = evidence_json(&evidence, &told, &json, err);
 	if (result == 0)
 		result = frame_write(STDOUT_FILENO, nonce, FRAME_HELLO, 0, json.data, json.len, err);
 	if (result == 0 && why->class == SBX_OK)
@@ -251,6 +259,7 @@ static int serve(struct options *o, const char *nonce, struct sbx_error *err)
 				.signal_fd = -1,
 				.cwd_fd = -1,
 				.relayed = o->egress != NULL};
+	struct entry_signed seen = {.state = SIGNED_NOT_LOOKED};
 	int work_fd = -1;
 
 	if (o->boot != NULL && boot(o, &from, &why) == 0) {
@@ -261,7 +270,9 @@ static int serve(struct options *o, const char *nonce, struct sbx_error *err)
 	if (why.class == SBX_OK && read_table(o->entry, &table, &why) == 0 && run.way_back > 0 &&
 	    run.way_back < table.artifact_max)
 		table.artifact_max = run.way_back;
-	if (say_hello(&table, o, o->boot != NULL ? &from.probe : NULL, nonce, &why, err) < 0)
+	if (why.class == SBX_OK)
+		entry_signed_check(&table, o->inputs, &seen, &why);
+	if (say_hello(&table, o, o->boot != NULL ? &from.probe : NULL, &seen, nonce, &why, err) < 0)
 		return -1;
 	if (why.class != SBX_OK || get_ready(o, &run, &work_fd, &credentials, &why) < 0)
 		return say_refused(nonce, &why, err);

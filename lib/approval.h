@@ -16,7 +16,7 @@ enum approval_status { APPROVAL_WAITING, APPROVAL_APPROVED, APPROVAL_CLAIMED, AP
 const char *approval_status_name(enum approval_status status);
 
 /* The people whose signatures a request may need, and the signatures that it may hold. */
-#define APPROVAL_PEOPLE_MAX 9
+#define APPROVAL_PEOPLE_MAX LIMIT_APPROVERS
 
 struct approvals {
 	const struct state *state;
@@ -129,6 +129,10 @@ void approval_count(const struct approvals *approvals, struct approval *row);
 
 /* The principals that ROW->people signed with, as an array. */
 jv approval_signers(const struct approval *row);
+
+/* Leave the text of the checked ROW and its signatures beside CALL (signed_text.h), for a driver with an image. */
+int approval_hand_over(const struct approvals *approvals, const struct approval *row, const char *call,
+		       struct sbx_error *err);
 
 /* Claim the checked ROW for CALL: one transaction with its event (approval.released first for a row that is claimed),
  * once the record says too that nobody has used it. Only 0 means that it is ours; when the database refuses at the very

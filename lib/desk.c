@@ -8,6 +8,7 @@
 #include "desk_export.h"
 #include "io.h"
 #include "plan.h"
+#include "review_quote.h"
 #include "sshsig.h"
 
 enum { REASON_MAX = 256 };

@@ -275,6 +275,11 @@ int evidence_check(const struct evidence *e, const char *require, struct sbx_err
 	return 0;
 }
 
+static int put_object(struct buf *out, const char *key, const char *json, struct sbx_error *err)
+{
+	return json == NULL ? 0 : json_out_key(out, key, err) < 0 ? -1 : buf_add_str(out, json, err);
+}
+
 /* Where there is nothing but a loopback interface: what answers there is the driver's. */
 static int put_loopback(const struct evidence *e, const char *egress, struct buf *out, struct sbx_error *err)
 {
@@ -282,7 +287,7 @@ static int put_loopback(const struct evidence *e, const char *egress, struct buf
 
 	if (json_out_member(out, "network", network, err) < 0)
 		return -1;
-	return egress == NULL ? 0 : json_out_key(out, "egress", err) < 0 ? -1 : buf_add_str(out, egress, err);
+	return put_object(out, "egress", egress, err);
 }
 
 static int put_egress(const struct evidence *e, struct buf *out, struct sbx_error *err)
@@ -314,7 +319,7 @@ static int put_bool(struct buf *out, const char *key, int value, struct sbx_erro
 	return buf_add_str(out, value ? "true" : "false", err);
 }
 
-int evidence_json(const struct evidence *e, const char *limits, const char *egress, struct buf *out, struct sbx_error *err)
+int evidence_json(const struct evidence *e, const struct evidence_told *told, struct buf *out, struct sbx_error *err)
 {
 	if (buf_add_str(out, "{", err) < 0 ||
 	    json_out_member(out, "isolation", isolation_name(measured(e)), err) < 0 ||
@@ -330,10 +335,10 @@ int evidence_json(const struct evidence *e, const char *limits, const char *egre
 	    json_out_member(out, "root", e->root_read_only ? "read-only" : "writable", err) < 0 ||
 	    json_out_member_int(out, "mounts", e->mounts, err) < 0 || json_out_key(out, "writable", err) < 0 ||
 	    buf_addf(out, err, "[%s]", buf_str(&e->writable)) < 0 ||
-	    (e->probe != NULL ? put_egress(e, out, err) : put_loopback(e, egress, out, err)) < 0 ||
+	    (e->probe != NULL ? put_egress(e, out, err) : put_loopback(e, told->egress, out, err)) < 0 ||
 	    json_out_member_int(out, "landlock", e->landlock, err) < 0)
 		return -1;
-	if (limits != NULL && (json_out_key(out, "limits", err) < 0 || buf_add_str(out, limits, err) < 0))
+	if (put_object(out, "approval", told->approval, err) < 0 || put_object(out, "limits", told->limits, err) < 0)
 		return -1;
 	return buf_add_str(out, "}", err);
 }

@@ -27,9 +27,15 @@ struct evidence {
 int evidence_gather(const struct steps *table, const struct probe *probe, struct evidence *e, struct sbx_error *err);
 void evidence_clear(struct evidence *e);
 
-/* As the JSON of the hello frame. LIMITS and EGRESS are JSON objects that the driver passed on, or NULL: what limits there are,
- * and where its relay leads. */
-int evidence_json(const struct evidence *e, const char *limits, const char *egress, struct buf *out, struct sbx_error *err);
+/* What is not measured here, as JSON objects to be passed on; NULL: nothing. */
+struct evidence_told {
+	const char *limits;   /* by the driver: what limits there are */
+	const char *egress;   /* by the driver: where its relay leads */
+	const char *approval; /* of entry_signed.h */
+};
+
+/* As the JSON of the hello frame. */
+int evidence_json(const struct evidence *e, const struct evidence_told *told, struct buf *out, struct sbx_error *err);
 
 /* 0 if this place is at least REQUIRE; -1 with "isolation_too_weak" (77), naming what is missing. */
 int evidence_check(const struct evidence *e, const char *require, struct sbx_error *err);

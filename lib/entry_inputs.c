@@ -175,6 +175,8 @@ int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, str
 		case INPUT_STATE_WRITE:
 			result = check_mounted_state(table, in, work_fd, err);
 			break;
+		case INPUT_SIGNED:
+			break;
 		}
 		if (result < 0)
 			return -1;

@@ -16,7 +16,7 @@ struct finding_sink {
 
 /* An address; a value, which sbx-plan has cut at 120 bytes and marked; what sbx-plan says in
  * sentences, which end with the words of the policy's rules. */
-#define FINDING_DATUM_MAX 120
+#define FINDING_DATUM_MAX LIMIT_DATUM
 #define FINDING_VALUE_MAX 160
 #define FINDING_SENTENCE_MAX 640
 

@@ -71,8 +71,11 @@
 #define LIMIT_PARAMETER 4096
 /* A line that the dispatcher reads, and one that it writes (clients drop the connection above 8 to 10 MiB). */
 #define LIMIT_RPC_LINE ((size_t)4 << 20)
-/* The review text that a person signs. */
+/* The review text that a person signs; and of each datum in it, whose length would else push what matters off the screen. */
 #define LIMIT_REVIEW_TEXT ((size_t)256 << 10)
+#define LIMIT_DATUM ((size_t)120)
+/* People who sign one request: more would be a meeting. */
+#define LIMIT_APPROVERS 9
 
 /* A seal is believed this long; clocks of one machine do not differ by more than the second. */
 #define LIMIT_SEAL_AGE_S 60

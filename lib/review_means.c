@@ -1,15 +1,17 @@
 /* Steps and means, a line each. */
 #include "review_means.h"
 
+#include "review_words.h"
+
 static void put_argv(struct writer *w, jv argv)
 {
 	for (int i = 0; i < json_length(argv); i++) {
 		auto_jv slot = json_at(argv, i);
-		writer_put(w, " ");
 		if (jv_get_kind(slot) == JV_KIND_OBJECT && json_has(slot, "artifact")) {
-			writer_put(w, "artifact ");
+			writer_put(w, REVIEW_STEP_ARTIFACT);
 			writer_member(w, slot, "artifact");
 		} else {
+			writer_put(w, " ");
 			writer_value(w, slot);
 		}
 	}
@@ -19,20 +21,17 @@ static void put_steps(struct writer *w, jv run)
 {
 	auto_jv steps = json_array(run, "steps");
 
-	writer_put(w, "\nRuns in the sandbox\n");
+	writer_put(w, REVIEW_STEPS);
 	for (int i = 0; i < json_length(steps); i++) {
 		auto_jv step = json_at(steps, i);
 		auto_jv argv = json_array(step, "argv");
-		writer_put(w, "  step ");
+		writer_put(w, REVIEW_STEP);
 		writer_number(w, i + 1);
-		writer_put(w, ": program ");
+		writer_put(w, REVIEW_STEP_PROGRAM);
 		writer_member(w, step, "program");
-		writer_put(w, json_bool(step, "credentials") == 1 ? " with credentials, arguments"
-								  : " without credentials, arguments");
+		writer_put(w, json_bool(step, "credentials") == 1 ? REVIEW_STEP_WITH : REVIEW_STEP_WITHOUT);
 		put_argv(w, argv);
-		writer_put(w, json_has(step, "seals")
-				      ? "; goes on only if it prints the state that was planned against\n"
-				      : "\n");
+		writer_put(w, json_has(step, "seals") ? REVIEW_STEP_SEALS "\n" : "\n");
 	}
 	if (json_length(steps) == 0)
 		writer_put(w, "  no step\n");
@@ -108,7 +107,7 @@ static void put_pairs(struct writer *w, const char *heading, jv object)
 		auto_jv value = json_get(object, json_text(key));
 		writer_put(w, i == 0 ? heading : ", ");
 		writer_value(w, key);
-		writer_put(w, " is ");
+		writer_put(w, REVIEW_IS);
 		writer_value(w, value);
 		writer_put(w, i == n - 1 ? "\n" : "");
 	}
@@ -118,18 +117,18 @@ static void put_workspace(struct writer *w, jv workspace)
 {
 	auto_jv state = json_object(workspace, "state");
 
-	writer_put(w, "; workspace: ");
+	writer_put(w, REVIEW_WORKSPACE);
 	if (jv_is_valid(workspace)) {
 		writer_put(w, "root ");
 		writer_member(w, workspace, "name");
 		writer_put(w, ", tree ");
 		writer_member(w, workspace, "tree");
-		writer_put(w, ", directory ");
+		writer_put(w, REVIEW_DIRECTORY);
 		writer_member(w, workspace, "cwd");
 	} else {
 		writer_put(w, "none");
 	}
-	writer_put(w, "; Terraform state: ");
+	writer_put(w, REVIEW_STATE);
 	if (jv_is_valid(state)) {
 		writer_member(w, state, "access");
 		writer_put(w, " at ");
@@ -148,11 +147,11 @@ void review_put_means(struct writer *w, jv policy)
 
 	put_steps(w, run);
 	put_credentials(w, policy);
-	writer_put(w, "  network: ");
+	writer_put(w, REVIEW_NETWORK);
 	writer_put(w, json_length(egress) == 0 ? "none" : "");
 	writer_list(w, egress, LIMIT_ARGV);
 	put_workspace(w, workspace);
 	put_programs(w, run);
-	put_pairs(w, "  environment: ", environment);
+	put_pairs(w, REVIEW_ENVIRONMENT, environment);
 	put_pairs(w, "  limits: ", limits);
 }

@@ -5,6 +5,7 @@
 
 #include "call.h"
 #include "plan.h"
+#include "review_quote.h"
 
 static int load_plan(const struct state *state, const struct secret *key, jv named, struct review *review,
 		     struct sbx_error *err)

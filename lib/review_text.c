@@ -14,12 +14,11 @@ static void put_needed(struct writer *w, jv policy)
 	int64_t people = 0;
 
 	json_int(terms, "threshold", &people);
-	writer_put(w, "Needs the signatures of ");
+	writer_put(w, REVIEW_NEEDS);
 	writer_number(w, people);
 	writer_put(w, people == 1 ? " person" : " people");
 	if (json_bool(terms, "user_verification") == 1)
-		writer_put(w, people == 1 ? ", by a security key that checks who touches it"
-					  : ", each by a security key that checks who touches it");
+		writer_put(w, people == 1 ? ", " REVIEW_VERIFIED : ", each " REVIEW_VERIFIED);
 	writer_put(w, "\n");
 }
 
@@ -29,7 +28,7 @@ static void put_head(struct writer *w, const struct review *review, const struct
 
 	if (review->level == REVIEW_LEVEL_0)
 		writer_put(w, REVIEW_LEVEL_0_LINE);
-	writer_put(w, "Installation ");
+	writer_put(w, REVIEW_INSTALLATION);
 	writer_put(w, review->installation);
 	writer_put(w, ", target ");
 	writer_member(w, run, "target");
@@ -43,9 +42,9 @@ static void put_head(struct writer *w, const struct review *review, const struct
 	writer_put(w, terms->id);
 	writer_put(w, ", nonce ");
 	writer_put(w, terms->nonce);
-	writer_put(w, "\nAsked at ");
+	writer_put(w, "\n" REVIEW_ASKED);
 	writer_time(w, terms->created);
-	writer_put(w, ", can be signed and used until ");
+	writer_put(w, REVIEW_UNTIL);
 	writer_time(w, terms->expires);
 	writer_put(w, "\n");
 	put_needed(w, policy);
@@ -147,14 +146,14 @@ static void put_unseen(struct writer *w, const struct review *review, jv run)
 		writer_put(w, "  the files of the workspace: they are taken as they are when the tool runs\n");
 }
 
-static void put_digest(struct writer *w, const char *name, jv object, const char *key)
+/* HEADING begins with two blanks. */
+static void put_digest(struct writer *w, const char *heading, jv object, const char *key)
 {
 	const char *value = json_str(object, key);
 
 	if (value == NULL || value[0] == '\0')
 		return;
-	writer_put(w, "  ");
-	writer_put(w, name);
+	writer_put(w, heading);
 	writer_put(w, " ");
 	writer_quote(w, value);
 	writer_put(w, "\n");
@@ -165,18 +164,18 @@ static void put_digests(struct writer *w, const struct review *review, const str
 	auto_jv named = json_object(policy, "plan");
 
 	writer_put(w, "\nDigests (SHA-256)\n");
-	put_digest(w, "subject  ", policy, "subject_sha256");
-	put_digest(w, "decision ", policy, "decision_sha256");
-	put_digest(w, "plan seal", named, "seal_sha256");
-	put_digest(w, "plan file", review->seal, "plan_sha256");
-	put_digest(w, "tree     ", review->seal, "tree_sha256");
-	put_digest(w, "lock file", review->seal, "lock_sha256");
+	put_digest(w, "  subject  ", policy, "subject_sha256");
+	put_digest(w, "  decision ", policy, "decision_sha256");
+	put_digest(w, "  plan seal", named, "seal_sha256");
+	put_digest(w, REVIEW_PLAN_FILE, review->seal, "plan_sha256");
+	put_digest(w, REVIEW_TREE, review->seal, "tree_sha256");
+	put_digest(w, REVIEW_LOCK, review->seal, "lock_sha256");
 	auto_jv terraform = json_object(review->seal, "terraform"), backend = json_object(review->seal, "backend");
-	put_digest(w, "program  ", terraform, "sha256");
-	put_digest(w, "backend  ", backend, "config_sha256");
-	put_digest(w, "findings ", review->seal, "findings_sha256");
+	put_digest(w, REVIEW_PROGRAM, terraform, "sha256");
+	put_digest(w, "  backend  ", backend, "config_sha256");
+	put_digest(w, "  findings ", review->seal, "findings_sha256");
 	auto_jv digest = json_object(review->seal, "digest");
-	put_digest(w, "effect   ", digest, "effect");
+	put_digest(w, "  effect   ", digest, "effect");
 	writer_put(w, "  record    ");
 	writer_put(w, terms->head);
 	writer_put(w, "\n");

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "json.h"
+#include "review_words.h"
 #include "state.h"
 
 /* Whether requester and signer share an account and a key file counts: then the text says so in its first line. */
@@ -57,17 +58,11 @@ int review_text(const struct review *review, const struct review_terms *terms, s
 #define REVIEW_LOST_SIZE 513
 void review_lost(const struct review *review, char lost[REVIEW_LOST_SIZE]);
 
-/* What stands before the plan's id, in quotes. */
-#define REVIEW_PLAN_HEADING "\nApplies plan "
-
 /* The plan that a text of ours (LEN bytes) says it applies; 0 when it names none. */
 int review_plan(const char *text, size_t len, char id[STATE_ID_SIZE]);
 
 /* The first line of a text for REVIEW_LEVEL_0, and the level that a text of ours (LEN bytes) was made for. */
 #define REVIEW_LEVEL_0_LINE "L0: this approval can be made by the agent's own account\n"
 enum review_level review_level_of(const char *text, size_t len);
-
-/* Append LEN bytes as one quoted datum. */
-int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err);
 
 #endif

@@ -5,33 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "digest.h"
-#include "review_text.h"
-
-static int quote(struct buf *out, const char *bytes, size_t len, size_t max, struct sbx_error *err)
-{
-	size_t shown = len < max ? len : max;
-	char digest[DIGEST_HEX_SIZE], escaped[8];
-
-	if (buf_add_str(out, "\"", err) < 0)
-		return -1;
-	for (size_t i = 0; i < shown; i++) {
-		unsigned char c = (unsigned char)bytes[i];
-		int plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-		snprintf(escaped, sizeof escaped, plain ? "%c" : c == '"' || c == '\\' ? "\\%c" : "\\x%02x", c);
-		if (buf_add_str(out, escaped, err) < 0)
-			return -1;
-	}
-	if (shown == len)
-		return buf_add_str(out, "\"", err);
-	digest_sha256_hex(bytes, len, digest);
-	return buf_addf(out, err, "\" (cut: %zu bytes, sha256 %s)", len, digest);
-}
-
-int review_quote(struct buf *out, const char *bytes, size_t len, struct sbx_error *err)
-{
-	return quote(out, bytes, len, FINDING_DATUM_MAX, err);
-}
+#include "review_quote.h"
 
 void writer_put(struct writer *w, const char *text)
 {
@@ -56,7 +30,7 @@ void writer_time(struct writer *w, int64_t seconds)
 static void writer_quote_bytes(struct writer *w, const char *bytes, size_t len, size_t max)
 {
 	if (!w->failed)
-		w->failed = quote(w->out, bytes, len, max, w->err) < 0;
+		w->failed = review_quote_cut(w->out, bytes, len, max, w->err) < 0;
 }
 
 static void sink_say(void *to, const char *words)

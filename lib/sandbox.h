@@ -48,6 +48,7 @@ struct sandbox_job {
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
 	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
+	struct sandbox_file signed_text; /* signed_text.h */
 	const char *state_file;	   /* access write: the working copy, bound */
 	const char *signals;	   /* file with the signal table for sbx-plan; NULL where no step analyses */
 	int credentials_fd;	   /* -1: none */

@@ -57,7 +57,7 @@ int sandbox_begin(struct sandbox_stage *s, struct sbx_error *err)
 /* Of the evidence what says where it ran; all of it is in the call's result. */
 static jv record_evidence(jv details, jv isolation)
 {
-	static const char *const members[] = {"isolation", "kernel", "egress"};
+	static const char *const members[] = {"isolation", "kernel", "egress", "approval"};
 
 	for (size_t i = 0; jv_is_valid(isolation) && i < ARRAY_LEN(members); i++)
 		if (json_has(isolation, members[i]))

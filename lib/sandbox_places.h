@@ -4,11 +4,7 @@
 
 #include "sandbox.h"
 
-/* Each program stands alone in a directory of its own: terraform takes for a plugin what it finds beside itself. No
- * program's name begins with a dot, so the two others stand apart from all of them. */
-#define SANDBOX_PROGRAMS "/opt/sbx"
 #define SANDBOX_MIRROR SANDBOX_PROGRAMS "/.mirror"
-#define SANDBOX_RC SANDBOX_PROGRAMS "/.terraformrc"
 
 /* Where program NAME stands inside ("/opt/sbx/NAME/BASENAME"); owned by the caller; NULL when the run does not have it.
  */

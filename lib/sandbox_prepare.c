@@ -18,6 +18,7 @@
 #include "sandbox_driver.h"
 #include "sandbox_keep.h"
 #include "sandbox_places.h"
+#include "sandbox_signed.h"
 #include "signal_format.h"
 #include "unshown.h"
 #include "wire.h"
@@ -42,6 +43,7 @@ void prepared_init(struct prepared *p)
 				       .tree = SANDBOX_NO_FILE,
 				       .plan = SANDBOX_NO_FILE,
 				       .state = SANDBOX_NO_FILE,
+				       .signed_text = SANDBOX_NO_FILE,
 				       .credentials_fd = -1,
 				       .run_fd = -1,
 				       .signal_fd = -1,
@@ -66,6 +68,7 @@ void prepared_clear(struct prepared *p)
 	base_close_fd(&p->job.tree.fd);
 	base_close_fd(&p->job.plan.fd);
 	base_close_fd(&p->job.state.fd);
+	base_close_fd(&p->job.signed_text.fd);
 }
 
 /* SECRETS_FD holds one wire field for each secret value: the scrubber's alone, wiped here. */
@@ -367,7 +370,9 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	    driver_can(p->run, err) < 0 || take_signals(p, state, policy, err) < 0 ||
 	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
 	    hostcheck(config, state, key, call, p->writes ? &p->ws : NULL, &plan, err) < 0 ||
-	    take_work(p, config, state, call, &plan, err) < 0 || write_rc(p, state, call_id(call), run_fd, err) < 0)
+	    take_work(p, config, state, call, &plan, err) < 0 ||
+	    sandbox_signed(call, json_str(p->run, "driver"), run_fd, &p->job.signed_text, err) < 0 ||
+	    write_rc(p, state, call_id(call), run_fd, err) < 0)
 		return -1;
 	auto_jv sealed_backend = json_object(p->seal, "backend");
 	if (!jv_is_valid(p->backend))

@@ -173,7 +173,7 @@ static int fill_inputs(const struct sandbox_job *job, struct steps *steps, struc
 {
 	auto_free char *state_path = sandbox_state_path(job->run);
 
-	steps->inputs = calloc(4, sizeof *steps->inputs); /* one of each kind */
+	steps->inputs = calloc(5, sizeof *steps->inputs); /* one of each kind */
 	if (steps->inputs == NULL)
 		return no_memory(err);
 	if (job->tree.fd >= 0 && add_input(steps, INPUT_TREE, &job->tree, "", "", err) < 0)
@@ -183,6 +183,8 @@ static int fill_inputs(const struct sandbox_job *job, struct steps *steps, struc
 	if (job->state.fd >= 0 && add_input(steps, INPUT_STATE_READ, &job->state, "", state_path, err) < 0)
 		return -1;
 	if (job->state_file != NULL && add_input(steps, INPUT_STATE_WRITE, &job->state, "", state_path, err) < 0)
+		return -1;
+	if (job->signed_text.fd >= 0 && add_input(steps, INPUT_SIGNED, &job->signed_text, "", "", err) < 0)
 		return -1;
 	return 0;
 }
@@ -358,7 +360,8 @@ int sandbox_inputs(const struct sandbox_job *job, struct sbx_error *err)
 	auto_fd fd = io_memfd("sbx-inputs", err);
 
 	if (fd < 0 || append_file(fd, &job->tree, err) < 0 || append_file(fd, &job->plan, err) < 0 ||
-	    append_file(fd, &job->state, err) < 0 || io_seal(fd, err) < 0)
+	    append_file(fd, &job->state, err) < 0 || append_file(fd, &job->signed_text, err) < 0 ||
+	    io_seal(fd, err) < 0)
 		return -1;
 	return take_fd(&fd);
 }

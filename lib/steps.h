@@ -9,13 +9,17 @@
 #include "package.h"
 #include "ws_file.h"
 
-#define STEPS_VERSION 3u
+#define STEPS_VERSION 4u
 
 /* Where things stand inside every sandbox. */
 #define SANDBOX_WORK "/work"
 #define SANDBOX_CREDENTIALS "/run/sbx/cred"
 #define SANDBOX_ENTRY "/run/sbx/entry"
 #define SANDBOX_HOME "/tmp/home" /* empty at the start; TMPDIR is /tmp */
+/* Each program stands alone in a directory of its own (NAME/BASENAME): terraform takes for a plugin what it finds beside
+ * itself. No program's name begins with a dot, so what else is there stands apart from all of them. */
+#define SANDBOX_PROGRAMS "/opt/sbx"
+#define SANDBOX_RC SANDBOX_PROGRAMS "/.terraformrc"
 
 enum slot_kind { SLOT_TEXT, SLOT_ARTIFACT /* text: its name; becomes /proc/self/fd/N */ };
 struct slot {
@@ -46,6 +50,7 @@ enum input_kind {
 	INPUT_ARTIFACT,	   /* NAME: becomes a sealed memfd at once */
 	INPUT_STATE_READ,  /* written to PATH below SANDBOX_WORK; a change is reported and thrown away */
 	INPUT_STATE_WRITE, /* not in the inputs: the driver has mounted it at PATH; only its digest is checked */
+	INPUT_SIGNED,	   /* the text that people signed for this run (signed_text.h); at most one, read by entry_signed.h */
 };
 struct input {
 	enum input_kind kind;

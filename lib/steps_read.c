@@ -7,6 +7,7 @@
 
 #include "digest.h"
 #include "limit.h"
+#include "signed_text.h"
 #include "wire.h"
 
 enum {
@@ -76,7 +77,7 @@ static int get_input(struct wire *w, struct input *in, struct sbx_error *err)
 {
 	uint32_t kind;
 
-	if (wire_get_u32(w, INPUT_STATE_WRITE, &kind, err) < 0 || wire_get_str(w, MAX_NAME, &in->name, err) < 0 ||
+	if (wire_get_u32(w, INPUT_SIGNED, &kind, err) < 0 || wire_get_str(w, MAX_NAME, &in->name, err) < 0 ||
 	    wire_get_str(w, PATH_MAX, &in->path, err) < 0 || get_sha256(w, in->sha256, err) < 0 ||
 	    wire_get_u64(w, &in->size, err) < 0)
 		return -1;
@@ -89,6 +90,8 @@ static int get_input(struct wire *w, struct input *in, struct sbx_error *err)
 	case INPUT_STATE_READ:
 	case INPUT_STATE_WRITE:
 		return is_path_below(in->path) ? 0 : bad(err, "path of a state");
+	case INPUT_SIGNED:
+		return in->size <= SIGNED_TEXT_MAX ? 0 : bad(err, "size of a signed text");
 	}
 	return bad(err, "input");
 }

@@ -5,7 +5,8 @@
  * [WORD...] words, in order: require=R  cwd=D  env=NAME=V  output=N  artifact_max=N  grace=MS  foreign (host namespaces
  * are left out)  sealed (it runs a sealed plan)  serial=N  lineage=L  state=SHA256  lock=PATH:FILE  no-lock=PATH
  * package=PATH:PLACE:SOURCE (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE
- * write=PATH:FILE  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals] [analyse] PROGRAM ARG...
+ * write=PATH:FILE  signed=TEXT:SIGNATURE[:SIGNATURE]...  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals]
+ * [analyse] PROGRAM ARG...
  * (@NAME: an artefact's slot)  produce NAME PATH  end
  */
 #include <fcntl.h>
@@ -17,6 +18,7 @@
 #include "io.h"
 #include "json_out.h"
 #include "limit.h"
+#include "signed_text.h"
 #include "steps.h"
 #include "tree.h"
 
@@ -76,6 +78,30 @@ static int add_tree(struct steps *s, const char *dir, int out)
 
 	last_digest = in->sha256;
 	return fd < 0 ? -1 : tree_pack(fd, out, in->sha256, &in->size, &err);
+}
+
+static int add_signed(struct steps *s, char *text, int out)
+{
+	struct input *in = &inputs[s->input_count++];
+	struct signed_text handed = {.count = 0};
+	auto_buf bytes = BUF_INIT(2 * SIGNED_TEXT_MAX);
+	char *next = cut(text), *file;
+
+	if (io_read_file(AT_FDCWD, text, SIGNED_TEXT_MAX, 0, &file, &handed.len, &err) < 0)
+		return -1;
+	handed.text = file;
+	for (char *name = next; name != NULL; name = next) {
+		next = cut(name);
+		if (io_read_file(AT_FDCWD, name, SIGNED_TEXT_MAX, 0, &file, &handed.signatures[handed.count].len, &err) < 0)
+			return -1;
+		handed.signatures[handed.count++].armor = file;
+	}
+	if (signed_text_encode(&handed, &bytes, &err) < 0)
+		return -1;
+	*in = (struct input){.kind = INPUT_SIGNED, .name = (char *)"", .path = (char *)"", .size = bytes.len};
+	digest_sha256_hex(bytes.data, bytes.len, in->sha256);
+	last_digest = in->sha256;
+	return io_write_all(out, bytes.data, bytes.len, &err);
 }
 
 static int add_program(struct steps *s, char *path, const char *file)
@@ -193,6 +219,8 @@ static int take_word(struct steps *s, char *word, int out)
 		return add_file(s, INPUT_STATE_READ, v, cut(v), out);
 	else if ((v = value_of(word, "write")) != NULL)
 		return add_file(s, INPUT_STATE_WRITE, v, cut(v), out);
+	else if ((v = value_of(word, "signed")) != NULL)
+		return add_signed(s, v, out);
 	else if ((v = value_of(word, "program")) != NULL)
 		return add_program(s, v, cut(v));
 	else

@@ -53,6 +53,20 @@ unpack() {
 	assert_equal "$(cd "$D/root" && find opt/sbx/.mirror -type f)" opt/sbx/.mirror/registry.test/acme/thing/1.0.0/linux_amd64/terraform-provider-thing_v1.0.0
 }
 
+@test "a trust file: root's files and the program that reads them; none without --trust" {
+	mkdir "$D/trust"
+	echo 'people 1' >"$D/trust/terms"
+	run_sbx 1 "$ROOT/images/build" -o "$D/x" -t registry.test/runner:1 --trust "$D/trust" "terraform=$D/terraform"
+	assert_contains "$stderr" 'allowed_signers is no trust file'
+	echo 'alice ssh-ed25519 AAAA' >"$D/trust/allowed_signers"
+	"$ROOT/images/build" -o "$D/one.tar" -t registry.test/runner:1 --entry "$SBX_LIBEXEC/sbx-entry" --trust "$D/trust" "terraform=$D/terraform"
+	unpack one.tar
+	cmp "$D/root/opt/sbx/.signed" "$SBX_LIBEXEC/sbx-signed"
+	assert_equal "$(tar -tvf "$D/layout/blobs/sha256/${layer#sha256:}" | awk '/trust/ {print $1, $2, $6}')" 'drwxr-xr-x 0/0 ./etc/sbx/trust/
+-rw-r--r-- 0/0 ./etc/sbx/trust/allowed_signers
+-rw-r--r-- 0/0 ./etc/sbx/trust/terms'
+}
+
 @test "what it does not take" {
 	run_sbx 1 "$ROOT/images/build" -o "$D/x" -t runner:1 "terraform=$D/terraform"
 	assert_contains "$stderr" 'needs a host part'

@@ -171,7 +171,7 @@ static int says(const struct probe *probe, const char *network)
 	struct sbx_error err = SBX_ERROR_INIT;
 	auto_buf json = BUF_INIT(65536);
 
-	CHECK(evidence_gather(NULL, probe, &evidence, &err) == 0 && evidence_json(&evidence, NULL, NULL, &json, &err) == 0);
+	CHECK(evidence_gather(NULL, probe, &evidence, &err) == 0 && evidence_json(&evidence, &(struct evidence_told){.limits = NULL}, &json, &err) == 0);
 	evidence_clear(&evidence);
 	return strstr(buf_str(&json), network) != NULL;
 }

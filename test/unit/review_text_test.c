@@ -8,6 +8,7 @@
 #include "digest.h"
 #include "io.h"
 #include "plan.h"
+#include "review_quote.h"
 #include "unit.h"
 
 static char dir[] = "/tmp/sbx-review-XXXXXX";
