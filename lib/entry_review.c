@@ -161,7 +161,7 @@ static int is_shown(const char *pair)
 {
 	const char *value = strchr(pair, '=') + 1;
 
-	return strcmp(pair, "TF_CLI_CONFIG_FILE=" SANDBOX_RC) != 0 &&
+	return strcmp(pair, SANDBOX_RC_PAIR) != 0 &&
 	       strncmp(value, SANDBOX_CREDENTIALS "/", sizeof SANDBOX_CREDENTIALS) != 0;
 }
 

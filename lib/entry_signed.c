@@ -53,14 +53,18 @@ static int read_section(const struct steps *table, int inputs_fd, char **bytes, 
  * refuses these, too. */
 static int check_environment(const struct steps *table, struct sbx_error *err)
 {
-	static const char *const prefixes[] = {"LD_", "GLIBC_", "TF_CLI_ARGS", "TF_REATTACH_PROVIDERS", "TF_PLUGIN_"};
+	static const char *const prefixes[] = {"LD_",	     "GLIBC_",		   "TF_CLI_ARGS",     "TF_REATTACH_PROVIDERS",
+					       "TF_PLUGIN_", "TF_CLI_CONFIG_FILE=", "TERRAFORM_CONFIG="};
 
-	for (char **pair = table->env; *pair != NULL; pair++)
+	for (char **pair = table->env; *pair != NULL; pair++) {
+		if (strcmp(*pair, SANDBOX_RC_PAIR) == 0)
+			continue; /* the image's own */
 		for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
 			if (strncmp(*pair, prefixes[i], strlen(prefixes[i])) == 0)
 				return sbx_fail(err, SBX_DENIED, "environment_refused",
 						"a variable of the steps begins with %s, which this image does not take",
 						prefixes[i]);
+	}
 	return 0;
 }
 

@@ -20,6 +20,7 @@
  * itself. No program's name begins with a dot, so what else is there stands apart from all of them. */
 #define SANDBOX_PROGRAMS "/opt/sbx"
 #define SANDBOX_RC SANDBOX_PROGRAMS "/.terraformrc"
+#define SANDBOX_RC_PAIR "TF_CLI_CONFIG_FILE=" SANDBOX_RC /* in the environment of what runs terraform */
 
 enum slot_kind { SLOT_TEXT, SLOT_ARTIFACT /* text: its name; becomes /proc/self/fd/N */ };
 struct slot {

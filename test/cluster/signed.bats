@@ -14,7 +14,7 @@ setup_file() {
 		printf '%s namespaces="sbx-approve@v1" %s\n' "$name" "$(cut -d' ' -f1,2 "$KEYS/$name.pub")" >"$KEYS/$name.line"
 	done
 	cat "$KEYS/alice.line" "$KEYS/bob.line" >"$trust/allowed_signers"
-	printf '%s\n' 'people 1' 'free probe pid' >"$trust/terms"
+	printf '%s\n' 'people 1' 'free probe fds' >"$trust/terms"
 	cluster_setup_file --trust "$trust"
 	tools_setup_file
 }
@@ -31,7 +31,7 @@ setup() {
 	a_tool say high print '{word}'
 	a_tool shout critical print '{word}'
 	a_tool hush low print '{word}'
-	a_tool free low pid
+	a_tool free low fds
 	cat "$KEYS"/*.line >"$T/allowed_signers"
 	sed -i 's/^provider: .*/provider: none/; /^providers:/,/^targets:/d; /^  rig:/d' "$T/sbx.yaml"
 	wait_until 40 is_admitted

@@ -126,6 +126,11 @@ refused() {
 	refused signed_text_missing
 	RUNS=(env=LD_PRELOAD=/work/x.so step /opt/sbx/probe/probe print hello end)
 	refused environment_refused LD_
+	RUNS[0]=env=TF_CLI_CONFIG_FILE=/run/sbx/cred/0
+	refused environment_refused TF_CLI_CONFIG_FILE
+	RUNS[0]=env=TF_CLI_CONFIG_FILE=/opt/sbx/.terraformrc
+	in_image "${RUNS[@]}"
+	assert_equal "$(said out 1)" hello
 }
 
 @test "a key that the image does not know, one that it revoked, one that only the desk can judge" {
