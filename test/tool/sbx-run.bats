@@ -619,6 +619,34 @@ no_sleeper() {
 	assert_equal "$(jq -r .approval.state "$T/again")" claimed
 }
 
+@test "a driver with an image gets the signed text, and no other than the approval names; the local one gets none" {
+	make_approved_call sleep_approved
+	[ ! -e "$(call_dir)/signed" ]
+	fake_driver <<-'EOT'
+		while [ $# -gt 0 ]; do
+			case $1 in
+			--inputs-fd) cat "/proc/self/fd/$2" >"$(dirname "$0")/../../inputs" ;;
+			esac
+			shift
+		done
+		hello
+		frame step 1 ''
+		frame exit 1 '{"exit":0,"out_bytes":0,"out_dropped":0,"err_bytes":0,"err_dropped":0,"took_ms":1}'
+		frame end 0 '{"state_changed":false,"stopped":false}'
+	EOT
+	make_approved_call sleep_approved
+	assert_equal "$(stat -c %a "$(call_dir)/signed")" 600
+	sed -i 's/Asked by principal/Asked by Principal/' "$(call_dir)/signed"
+	run_fake 77
+	assert_call approval_mismatch
+	# What was refused is not spent.
+	make_call sleep_approved
+	run_fake 0
+	cmp "$FAKE/inputs" "$(call_dir)/signed"
+	run_sbx 0 bash -c "'$SBX_LIBEXEC/sbx-signed' '$T/allowed_signers' any <'$FAKE/inputs'"
+	assert_equal "$output" 'ok alice'
+}
+
 @test "a driver that is killed before it said anything: the outcome is unknown, and it is asked to remove what it left" {
 	fake_driver <<-EOT
 		[ "\$1" != --mend ] || exec bash -c 'echo "\$0" >>"\$1"; cat >>"\$1"' "\$2" "$T/mended"
