@@ -13,7 +13,7 @@ setup_file() {
 		apiVersion: v1
 		kind: Pod
 		metadata: {name: watched, namespace: default}
-		spec: {nodeName: nowhere, containers: [{name: c, image: localhost/none:1}]}
+		spec: {nodeName: nowhere, containers: [{name: c, image: localhost/none:1, env: [{name: DB_PASSWORD, value: what-it-is}]}]}
 	POD
 }
 
@@ -53,5 +53,31 @@ teardown() { agent_gone; }
 	assert_json .isolation cluster-gvisor
 	assert_contains "$(member .untrusted.stdout <<<"$output")" watched
 	calls k8s_get_pod_status '{"target":"rig","namespace":"kube-system","pod":"watched"}'
+	assert_json .error.code bad_parameter
+}
+
+# read_tools: those that ship, beside the tools of cluster/policy.
+read_tools() {
+	cp "$ROOT"/policy/tools/k8s_[!g]*.yaml "$ROOT/policy/tools/k8s_get.yaml" "$T/policy/tools/"
+	sed -n '/^  kubernetes-read:/,/^    lifetime/p' "$ROOT/policy/policy.yaml" >"$T/scope"
+	printf '    account: reader\n    namespace: default\n' >>"$T/scope"
+	sed -i "/^scopes:/r $T/scope" "$T/policy/policy.yaml"
+	chmod -R go-rwx "$T/policy"
+}
+
+@test "the tools that read: a table, a description without the values of settings, an end that is the command's own" {
+	read_tools
+	agent
+	calls k8s_get '{"target":"rig","namespace":"default","resource":"pods","field_selector":"metadata.name=watched"}'
+	assert_json .state completed
+	assert_contains "$(member .untrusted.stdout <<<"$output")" watched
+	calls k8s_describe '{"target":"rig","namespace":"default","resource":"pod","name":"watched"}'
+	assert_json .state completed
+	assert_contains "$(member .untrusted.stdout <<<"$output")" 'container c: image localhost/none:1, settings DB_PASSWORD'
+	refute_contains "$output" what-it-is
+	calls k8s_rollout_status '{"target":"rig","namespace":"default","deployment":"absent","timeout":"5s"}'
+	assert_json .state failed
+	assert_contains "$(member .untrusted.stderr <<<"$output")" 'not found'
+	calls k8s_get '{"target":"rig","namespace":"default","resource":"secrets"}'
 	assert_json .error.code bad_parameter
 }

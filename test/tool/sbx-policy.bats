@@ -577,30 +577,6 @@ sys.exit(subprocess.run(["sbx-policy", "--peer"], stdin=theirs).returncode)'
 	[ "$(printf '%s\n' "$output" | grep -c '^ok')" -ge 25 ]
 }
 
-# Requests that agents were seen to make, or could: test/fixtures/cases.jsonl.
-@test "the cases about the tools that ship" {
-	rm -r "$T/policy"
-	cp -r "$ROOT/policy" "$T/policy"
-	chmod -R go-w "$T/policy"
-	edit policy.yaml 's|^\( *\)namespaces:.*|\1namespaces: [default, web, destroy-staging]|; s|^agent_writable:.*|agent_writable: [agent/*]|'
-	edit tools/terraform_plan.yaml 's|under: \[|under: [agent/*, |'
-	printf 'targets: {dev: {server: "https://127.0.0.1:6443"}}\n' >>"$SBX_CONFIG"
-	mkdir -p "$T/work/agent/scratch"
-	ln -s /tmp "$T/work/envs/link-to-outside"
-	total=0
-	while IFS=$'\t' read -r status_wanted effect request; do
-		total=$((total + 1))
-		run_sbx "$status_wanted" sbx-policy <<<"$request" || {
-			printf '%s\n' "$request"
-			return 1
-		}
-		assert_json .policy.effect "$effect" || return 1
-	done < <(jq -r '{allow: "0\tallow", approval: "0\tapprove", deny: "77\tdeny"}[.expected] + "\t" + (
-		if .tool == "k8s_get_pod_status" then .parameters.target = "dev" else . end | {tool, params: .parameters} | tojson)' \
-		"$ROOT/test/fixtures/cases.jsonl")
-	[ "$total" -ge 25 ]
-}
-
 @test "the tool in the manual's example loads and passes its tests" {
 	sed -n '/^name: tree_size/,/^\.Ed/p' "$ROOT/man/sbx-policy.5" | sed '$d' >"$T/policy/tools/tree_size.yaml"
 	sed -n '/^  du: /p' "$ROOT/man/sbx-policy.5" >"$T/du"

@@ -1,0 +1,143 @@
+#!/usr/bin/env bats
+# Calls that agents were seen to make, or could (test/fixtures/cases.jsonl): each is decided as its label says, by the tools that ship and those of
+# test/fixtures/calls beside them. What a plan does is judged by sbx-plan, and an approval is a person's signature.
+
+load ../helpers
+load ../sealed
+
+setup() {
+	sealed_setup
+	cp "$ROOT"/policy/tools/*.yaml "$T/policy/tools/"
+	cp "$ROOT"/test/fixtures/calls/tools/*.yaml "$T/policy/tools/"
+	rm -r "$T/policy/signals"
+	cp -r "$ROOT/policy/signals" "$T/policy/signals"
+	# Plans are made and applied by a program of the tests.
+	sed -i 's/\[terraform,/[tf,/' "$T/policy/tools/terraform_apply.yaml"
+	sed -i -e '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	sed -i -e 's|^programs:|programs:\n  kubectl: {path: /usr/bin/kubectl, env: {KUBERC: "off"}, env_allowed: [KUBECONFIG]}|' "$T/policy/policy.yaml"
+	sed -n '/^  kubernetes-status:/,/^  # terraform-read/p' "$ROOT/policy/policy.yaml" | sed -e '$d' -e 's/^    namespaces: .*/    namespaces: [web, destroy-staging]/' >"$T/scopes"
+	printf '  kubernetes-write: {audience: a, reads_secrets: false}\n' >>"$T/scopes"
+	sed -i "/^scopes:/r $T/scopes" "$T/policy/policy.yaml"
+	printf 'targets: {dev: {server: "https://127.0.0.1:6443"}}\n' >>"$SBX_CONFIG"
+	chmod -R go-w "$T/policy"
+}
+
+# cases FILTER: "ID STATUS EFFECT REQUEST" of the cases for which FILTER holds; a tool for a cluster is told which one.
+cases() {
+	jq -r "select($1)"' | "\(.id)\t" + {allow: "0\tallow", approval: "0\tapprove", deny: "77\tdeny"}[.expected] + "\t" + (
+		if (.tool | startswith("k8s_")) then .parameters.target = "dev" else . end | {tool, params: .parameters} | tojson)' \
+		"$ROOT/test/fixtures/cases.jsonl"
+}
+
+@test "a call that names no plan is decided as its label says" {
+	local total=0 id want effect request
+	mkdir -p "$T/work/agent/scratch" "$T/work/modules/db"
+	ln -s /tmp "$T/work/envs/link-to-outside"
+	while IFS=$'\t' read -r id want effect request; do
+		total=$((total + 1))
+		run_sbx "$want" sbx-policy <<<"$request" || {
+			printf '%s: %s\n' "$id" "$request"
+			return 1
+		}
+		assert_equal "$id $(member .policy.effect <<<"$output")" "$id $effect"
+	done < <(cases '(has("plan") or has("approval")) | not')
+	assert_equal "$total" 61
+}
+
+# plan_of ID: sets $plan to the plan that was made of the case's file, or to the name that the case has for it when none was.
+plan_of() {
+	local file
+	file=$(jq -r "select(.id == \"$1\") | .plan | sub(\"corpus/\"; \"\")" "$ROOT/test/fixtures/cases.jsonl")
+	[ -e "$ROOT/test/corpus/plans/$file" ] && file=$ROOT/test/corpus/plans/$file || file=$ROOT/test/fixtures/calls/plans/$file
+	cp "$file" "$T/work/plan.json"
+	plan=$(chain make_plan 2>/dev/null | member '.result.plan.id // empty')
+	[ -n "$plan" ] || plan=$(jq -r "select(.id == \"$1\") | .parameters.plan" "$ROOT/test/fixtures/cases.jsonl")
+}
+
+@test "an apply is decided by what its plan does, and a plan that cannot be read is none" {
+	local total=0 id want effect
+	while IFS=$'\t' read -r id want effect _; do
+		total=$((total + 1))
+		plan_of "$id"
+		run_sbx "$want" sbx-policy terraform_apply "plan=$plan" || {
+			printf '%s\n' "$id"
+			return 1
+		}
+		assert_equal "$id $(member .policy.effect <<<"$output")" "$id $effect"
+	done < <(cases 'has("plan")')
+	assert_equal "$total" 12
+}
+
+# asks: sbx-approve's answer to the request to apply $plan.
+asks() {
+	sbx-policy terraform_apply "plan=$plan" 2>/dev/null | sbx-approve
+}
+export -f asks
+
+# is_signed: a person signs that request.
+is_signed() {
+	plan_of tf-021
+	export plan
+	run_sbx 75 bash -c asks
+	approval=$(member .approval.id <<<"$output")
+	sbx-approve sign "$approval" --key "$T/alice" </dev/null >/dev/null 2>"$T/sign.err"
+}
+
+# is_refused: and nothing is claimed.
+is_refused() {
+	run bash -c 'asks 2>/dev/null'
+	[ "$status" -eq 75 ] || [ "$status" -eq 77 ]
+	[ "$(member .approval.state <<<"$output")" != claimed ]
+}
+
+@test "an approval is for one apply of this plan, in its time, of what was planned" {
+	assert_equal "$(cases 'has("approval")' | cut -f1 | tr '\n' ' ')" 'tf-037 tf-038 tf-040 tf-087 tf-119 '
+	# tf-119: valid; tf-037: consumed.
+	is_signed
+	run_sbx 0 bash -c asks
+	assert_json .approval.state claimed
+	is_refused
+	# tf-040: a file that the configuration reads has changed.
+	is_signed
+	echo 'echo as-changed' >"$TREE/script.sh"
+	is_refused
+	assert_equal "$(member .error.code <<<"$output")" plan_tree_changed
+	echo 'echo as-planned' >"$TREE/script.sh"
+	run_sbx 0 bash -c asks
+	assert_json .approval.state claimed
+}
+
+@test "an approval ends" {
+	printf 'tiers: {high: {ttl: 4s}}\n' >>"$T/policy/policy.yaml"
+	local since=$SECONDS
+	is_signed
+	is_over() { [ "$((SECONDS - since))" -gt 5 ]; }
+	wait_until 10 is_over
+	is_refused
+	refute_contains "$(member .approval.id <<<"$output")" "$approval"
+}
+
+# An object that changed since the review is the server's to refuse (409, by its resourceVersion), when the tool that applies sends one.
+@test "an apply of a manifest always waits for a person" {
+	local request
+	request=$(cases '.id == "tf-087"' | cut -f4)
+	run_sbx 0 sbx-policy <<<"$request"
+	assert_json .policy.effect approve
+}
+
+@test "what must not exist does not: no tool starts these, and no parameter leads there" {
+	local words
+	rm "$T"/policy/tools/*
+	cp "$ROOT"/policy/tools/*.yaml "$T/policy/tools/"
+	sed -i 's/^\( *\)namespaces:.*/\1namespaces: [default]/' "$T/policy/policy.yaml"
+	run_sbx 0 sbx-policy list --json
+	assert_json '.tools | length' "$(ls "$ROOT/policy/tools" | wc -l)"
+	assert_json '[.tools[].name | select(test("exec|attach|_cp$|port_forward|proxy|debug|config|console|output|_show|edit|_run$|secret"))] | join(" ")' ''
+	# What the steps of the tools say, comments aside.
+	words=$(sed -e '/^tests:/,$d' -e 's/^ *#.*//' "$ROOT"/policy/tools/*.yaml "$ROOT"/cluster/policy/tools/*.yaml | sed -n '/^steps:/,/^[a-z]/p')
+	for word in exec attach cp port-forward proxy debug config console output edit run raw kustomize follow token secrets configmaps; do
+		run grep -nE "(^|[[ ,])-{0,2}$word([] ,=]|\$)" <<<"$words"
+		assert_equal "$word: $output" "$word: "
+	done
+	grep -qE '(^|[[ ,])get([] ,]|$)' <<<"$words"
+}
