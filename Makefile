@@ -75,7 +75,7 @@ unit_tests := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*_te
 test_tools := $(patsubst test/helpers/%.c,$(BUILD)/test/%,$(wildcard test/helpers/*.c)) $(BUILD)/test/sk_software.so
 fuzz_programs := $(patsubst test/fuzz/%.c,$(BUILD)/test/%,$(wildcard test/fuzz/*_fuzz.c))
 # Of these make test runs some.
-test_fuzz_programs := $(patsubst %,$(BUILD)/test/%_fuzz,plan_read kplan_read plan_tree json_lex hcl)
+test_fuzz_programs := $(patsubst %,$(BUILD)/test/%_fuzz,plan_read kplan_read plan_tree json_lex hcl tool_argv)
 # Suites that take long, or want more than any machine has: make test-NAME runs test/NAME/*.bats.
 suites := $(filter-out tool scenario,$(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*.bats)))))
 
@@ -182,7 +182,7 @@ $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
 	$(say)$(CC) -std=c17 -D_GNU_SOURCE -Wall -Wextra -fPIC -shared $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_crypto)
 
 # The fuzz targets as programs of their own.
-fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"'
+fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"' -DFUZZ_POLICY='"$(abspath policy)"'
 $(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
 	$(say)$(CC) $(test_cflags) $(fuzz_flags) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \

@@ -15,6 +15,21 @@ kubernetes_cases() {
 	[ "${#cases[@]}" -gt 120 ]
 }
 
+# tool_policy: a policy with the tools that ship and those of the tests, for tool_argv_fuzz, and bytes that choose values for their parameters (the same
+# ones in every run) in the array choices.
+tool_policy() {
+	local i
+	cp -r "$ROOT/policy" policy
+	cp "$ROOT"/test/fixtures/calls/tools/*.yaml policy/tools/
+	sed -i 's/^scopes:/scopes:\n  kubernetes-write: {audience: a, reads_secrets: false}/' policy/policy.yaml
+	chmod -R go-w policy
+	export FUZZ_POLICY=$PWD/policy
+	for i in 1 2 3 4 5 6 7 8; do
+		head -c 2000 /dev/zero | openssl enc -aes-128-ctr -K "$(printf %032d "$i")" -iv "$(printf %032d 0)" >"choices-$i"
+	done
+	choices=(choices-*)
+}
+
 # fuzz NAME SEED ROUNDS FILE...
 fuzz() {
 	run "$SBX_BUILD/test/$1" --mutate "$3" --seed "$2" "${@:4}"

@@ -30,6 +30,11 @@ setup() {
 	fuzz hcl_fuzz 5 20000 "$corpus"/hcl/*
 }
 
+@test "tool_argv_fuzz" {
+	tool_policy
+	fuzz tool_argv_fuzz 5 4000 "${choices[@]}"
+}
+
 @test "signal_table_fuzz" {
 	fuzz signal_table_fuzz 5 5000 "$SBX_BUILD/share/sbx/signals.table"
 }

@@ -29,6 +29,24 @@ setup() { fuzz_setup; }
 	fuzz hcl_fuzz 4 4000 "${files[@]}"
 }
 
+@test "tool_argv_fuzz: no value adds an argument, an option, an object or a file outside, whatever tool" {
+	tool_policy
+	fuzz tool_argv_fuzz 4 300 "${choices[@]}"
+}
+
+@test "tool_argv_fuzz finds a tool that takes any text for a name" {
+	tool_policy
+	sed -i 's/^  name: {type: dns_subdomain/  name: {type: string/' policy/tools/k8s_get.yaml
+	run "$SBX_BUILD/test/tool_argv_fuzz" --mutate 300 --seed 4 "${choices[@]}"
+	assert_equal "$status" 134
+	# And one that could never be called is no proof.
+	rm policy/tools/*.yaml
+	cp "$ROOT/policy/tools/terraform_apply.yaml" policy/tools/
+	run "$SBX_BUILD/test/tool_argv_fuzz" --mutate 300 --seed 4 "${choices[@]}"
+	assert_equal "$status" 1
+	assert_contains "$output" 'calls 0 were allowed'
+}
+
 @test "a target that finds something ends, and what it was handed is kept" {
 	run "$SBX_BUILD/test/json_lex_fuzz" --mutate x
 	assert_equal "$status" 64
