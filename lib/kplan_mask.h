@@ -5,7 +5,7 @@
  *   name, a reference or a path (secretName, tokenPath);
  *   the value beside such a name ({"name": "DB_PASSWORD", "value": ...}), and an argument with one (--token=...), or
  *   behind one;
- *   a text that looks like a private key, a token in three parts, or an address with a password in it. */
+ *   a text that shows that it is one, or holds one (kplan_words_value). */
 #ifndef SBX_KPLAN_MASK_H
 #define SBX_KPLAN_MASK_H
 

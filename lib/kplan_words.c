@@ -91,9 +91,29 @@ static int has_token(const char *text, size_t len)
 	return 0;
 }
 
+/* A line that gives a name a value. A colon with neither a blank nor a quote behind it is that of an image or an
+ * address. */
+static int has_setting(const char *text, size_t len)
+{
+	const char *end = text + len, *line = text;
+
+	while (line < end) {
+		const char *next = memchr(line, '\n', (size_t)(end - line)), *p = line;
+		next = next == NULL ? end : next + 1;
+		while (p + 1 < next && *p != '=' && !(*p == ':' && (p[1] == ' ' || p[1] == '"')))
+			p++;
+		size_t name = (size_t)(p - line);
+		if (p + 1 < next && name <= NAME_MAX_BYTES && kplan_words_name(line, name))
+			return 1;
+		line = next;
+	}
+	return 0;
+}
+
 int kplan_words_value(const char *text, size_t len)
 {
-	return find(text, len, "PRIVATE KEY-----") != NULL || has_password(text, len) || has_token(text, len);
+	return find(text, len, "PRIVATE KEY-----") != NULL || has_password(text, len) || has_token(text, len) ||
+	       has_setting(text, len);
 }
 
 enum kplan_argument kplan_words_argument(const char *text, size_t len)

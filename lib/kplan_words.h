@@ -7,7 +7,8 @@
 /* 1 when what is called so is a secret: password, apiKey, DB_TOKEN; not secretName or tokenPath, which are names. */
 int kplan_words_name(const char *name, size_t len);
 
-/* 1 when a text shows what it is: a private key, a token in three parts (RFC 7519), an address with a password. */
+/* 1 when a text shows what it is: a private key, a token in three parts (RFC 7519), an address with a password, or a
+ * line of settings of which the name of one says so ("password: x", db.password=x). */
 int kplan_words_value(const char *text, size_t len);
 
 /* What an argument of a command has to do with one. */

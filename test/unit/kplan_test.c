@@ -28,14 +28,21 @@ static void test_words(void)
 		"clientSecret", "AWS_SECRET_ACCESS_KEY", "private_key", "credentials", "kubeconfig"};
 	static const char *const plain[] = {"secretName", "tokenPath", "secretRef", "TOKEN_URL", "imagePullSecretName",
 					    "name",	  "image",     "compass",   "key",	 "expirationSeconds"};
-	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx", "see postgres://app:hunter2@db/x",
-					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln"};
+	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx",
+					     "see postgres://app:hunter2@db/x",
+					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln",
+					     "db.user=app\ndb.password=hunter2\n",
+					     "{\"password\": \"hunter2\"}",
+					     "token: x"};
 	static const char *const others[] = {"-----BEGIN CERTIFICATE-----",
 					     "http://db:5432/x",
 					     "postgres://app@db/x",
 					     "eyJh",
 					     "a.b.c",
-					     "http://a:80 b@c"};
+					     "http://a:80 b@c",
+					     "a\npassword\n",
+					     "passwordFile: /run/x",
+					     "token-service:1.2"};
 
 	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
 		CHECK(kplan_words_name(secret[i], strlen(secret[i])));
