@@ -267,7 +267,16 @@ static void render(const char *template, jv params, struct buf *out, int *alone)
 	}
 }
 
-static void check_argument(jv argument, const char *template, jv params)
+/* Whether a value that is an argument by itself names what it should: no option, whatever program; for kubectl one
+ * object of the kind that the file says; for any other no file elsewhere. */
+static int is_one_name(const char *program, const char *text)
+{
+	if (text[0] == '-' || text[0] == '/' || text[0] == '.')
+		return 0;
+	return strcmp(program, "kubectl") != 0 || strpbrk(text, "/,= \"'`$;|&*\\") == NULL;
+}
+
+static void check_argument(jv argument, const char *program, const char *template, jv params)
 {
 	auto_buf expected = BUF_INIT(LIMIT_ARGUMENT);
 	const char *text = jv_get_kind(argument) == JV_KIND_STRING ? jv_string_value(argument) : NULL;
@@ -280,8 +289,7 @@ static void check_argument(jv argument, const char *template, jv params)
 	for (size_t i = 0; i < len; i++)
 		if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
 			abort();
-	/* A value by itself: a name, which is neither an option nor two objects nor a kind with a name. */
-	if (alone && (text[0] == '-' || strpbrk(text, "/,= \"'`$;|&*\\") != NULL))
+	if (alone && !is_one_name(program, text))
 		abort();
 	/* What the file begins an argument with, it begins with: an option stays this option. */
 	if (template[0] != '{' && text[0] != template[0])
@@ -325,7 +333,7 @@ static void check_step(jv declared, jv resolved, jv params)
 	for (int i = 0, n = json_length(argv); i < n; i++) {
 		auto_jv argument = json_at(argv, i), slot = json_at(flat, i);
 		if (json_text(slot) != NULL)
-			check_argument(argument, json_text(slot), params);
+			check_argument(argument, json_text(first), json_text(slot), params);
 		else if (!json_has(slot, "artifact"))
 			abort();
 	}
