@@ -2,6 +2,7 @@
 #include "credential_lease.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,7 +101,8 @@ int lease_each(const struct state *state, int (*see)(void *context, jv record, s
 	       struct sbx_error *err)
 {
 	auto_fd dir = state_dir(state, "leases", err);
-	DIR *entries = dir < 0 ? NULL : fdopendir(dup(dir));
+	auto_fd own = dir < 0 ? -1 : fcntl(dir, F_DUPFD_CLOEXEC, 0);
+	DIR *entries = own < 0 ? NULL : fdopendir(own);
 	struct sbx_error damaged = SBX_ERROR_INIT;
 	int result = 0;
 
@@ -108,6 +110,7 @@ int lease_each(const struct state *state, int (*see)(void *context, jv record, s
 		return -1;
 	if (entries == NULL)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "the leases cannot be listed");
+	take_fd(&own);
 	for (struct dirent *entry; result == 0 && (entry = readdir(entries)) != NULL;) {
 		struct lease lease = {.record = jv_invalid()};
 		char call[STATE_ID_SIZE];

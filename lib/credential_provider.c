@@ -146,9 +146,11 @@ static int ask(const struct credential_broker *broker, const char *provider, con
 	if (credential_process_start(&p, err) < 0)
 		return -1;
 	if (credential_process_wait(&p, clock_mono_ms() + VERB_MS, &status, &failed) < 0) {
-		if (strcmp(failed.code, "timeout") == 0)
-			return sbx_fail(err, SBX_UNAVAILABLE, "provider_timeout", "%s did not answer in %d seconds",
-					program, VERB_MS / 1000);
+		if (strcmp(failed.code, "timeout") == 0) {
+			sbx_fail(err, SBX_UNAVAILABLE, "provider_timeout", "%s did not answer in %d seconds", program,
+				 VERB_MS / 1000);
+			return sbx_hint(err, "its server may be down or slow; what it may have made is given back");
+		}
 		return protocol_error(err, program, "answered with more than it may");
 	}
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
