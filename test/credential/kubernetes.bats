@@ -133,6 +133,48 @@ settings() { # [FILE]
 	revoke 0 revoked
 }
 
+@test "through the chain: the namespace and the verb are the call's, and the API server is seen to refuse the credential" {
+	cat >"$T/policy/tools/pods.yaml" <<-'EOT'
+		name: pods
+		description: Holds a credential for pods.
+		tier: low
+		params:
+		  target: {type: target}
+		  namespace: {type: dns_label}
+		  verb: {type: string, enum: [get, delete]}
+		steps:
+		  - [stepper, env, SBX_TOKEN]
+		credentials: [{scope: pods, as: token, env: SBX_TOKEN, namespace: "{namespace}", permissions: ["pods:{verb}"]}]
+		tests:
+		  - {given: {targets: [here]}, params: {target: here, namespace: elsewhere, verb: get}, expect: deny, code: scope_denied}
+	EOT
+	printf 'targets: {here: {server: "%s", ca_file: "%s"}}\n' "$K8S_SERVER" "$K8S_CA" >>"$T/sbx.yaml"
+	scope() {
+		sed -i -e '/^  pods: /d' -e "s|^scopes:.*|&\n  pods: {provider: kubernetes, $1, namespace: \"{namespace}\", namespaces: [$NS], permissions: [\"pods:get\"], reads_secrets: false}|" \
+			"$T/policy/policy.yaml"
+	}
+	pods() { # RC NAMESPACE VERB
+		run_sbx "$1" bash -o pipefail -c 'sbx-policy pods target=here namespace="$1" verb="$2" | sbx-approve | sbx-cred sbx-run' - "$2" "$3"
+	}
+	scope 'account: pod-reader'
+	pods 77 default get
+	assert_call scope_denied
+	pods 77 "$NS" delete
+	assert_call scope_denied
+	assert_equal "$(left)" ''
+	pods 0 "$NS" get
+	# An API server believes a token that it has just seen for ten seconds.
+	assert_json '.revocation[0] | [.state, .refused, .refused_ms < 12000] | map(tostring) | join(" ")' 'revoked 401 true'
+	printf '# refused with 401 after %s ms\n' "$(member '.revocation[0].refused_ms' <<<"$output")" >&3
+	assert_equal "$(left)" ''
+	# With a binding for the action alone it is refused at once.
+	scope 'account: idle, role: pod-reader'
+	pods 0 "$NS" get
+	assert_json '.revocation[0] | [.state, .refused, .refused_ms < 3000] | map(tostring) | join(" ")' 'revoked 403 true'
+	printf '# refused with 403 after %s ms\n' "$(member '.revocation[0].refused_ms' <<<"$output")" >&3
+	assert_equal "$(left)" ''
+}
+
 @test "revoked twice, and never minted: revoked" {
 	mint 0
 	revoke 0 revoked
