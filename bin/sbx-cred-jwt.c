@@ -1,4 +1,4 @@
-/* sbx-cred-jwt: the credential provider that needs no server. Signs short-lived Ed25519 tokens, publishes the public
+/* sbx-cred-jwt: the credential provider that needs no server. Signs short-lived tokens, publishes the public
  * key, keeps a revocation list, and answers whether a token is good. See sbx-cred-jwt(8), sbx-helper(7). */
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "jwt.h"
 #include "jwt_revoked.h"
 #include "log.h"
-#include "provider.h"
+#include "provider_work.h"
 #include "state.h"
 
 static const char usage[] = "usage: sbx-cred-jwt mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
@@ -31,23 +31,25 @@ struct program {
 	struct state state;
 	int dir;     /* state/jwt */
 	int revoked; /* state/jwt/revoked */
+	enum jwt_algorithm algorithm;
 	struct jwt_key key;
 	char issuer[TEXT_MAX];
 };
 
 /* ---- set-up ---- */
 
-static int choose_issuer(struct program *p, struct sbx_error *err)
+static int read_settings(struct program *p, struct sbx_error *err)
 {
 	auto_jv settings = config_settings(p->config.providers, "jwt");
 	const char *issuer = json_str(settings, "issuer");
-	static const char *const known[] = {"issuer", NULL};
+	static const char *const known[] = {"issuer", "algorithm", NULL};
 	auto_free char *unknown = json_unknown_key(settings, known);
 
-	if (unknown != NULL ||
+	p->algorithm = json_has(settings, "algorithm") ? jwt_alg_of(json_str(settings, "algorithm")) : JWT_EDDSA;
+	if (unknown != NULL || p->algorithm == JWT_ALGORITHMS ||
 	    (json_has(settings, "issuer") && (issuer == NULL || issuer[0] == '\0' || strlen(issuer) >= TEXT_MAX))) {
 		sbx_fail(err, SBX_CONFIG, "bad_config", "the settings of the provider jwt are not right");
-		return sbx_hint(err, "it has one, a text: providers: {jwt: {issuer: \"https://sbx.example\"}}");
+		return sbx_hint(err, "providers: {jwt: {issuer: \"https://sbx.example\", algorithm: EdDSA or ES256}}");
 	}
 	if (issuer != NULL)
 		snprintf(p->issuer, sizeof p->issuer, "%s", issuer);
@@ -65,9 +67,9 @@ static int open_program(struct program *p, struct sbx_error *err)
 	if (p->dir < 0)
 		return -1;
 	p->revoked = io_open_dir(p->dir, "revoked", IO_CREATE, err);
-	if (p->revoked < 0 || choose_issuer(p, err) < 0)
+	if (p->revoked < 0 || read_settings(p, err) < 0)
 		return -1;
-	return jwt_key_open(p->dir, &p->key, err);
+	return jwt_key_open(p->dir, p->algorithm, &p->key, err);
 }
 
 static void close_program(struct program *p)
@@ -187,10 +189,21 @@ static int do_mint(const struct program *p, struct sbx_error *err)
 
 /* ---- revoke, introspect, jwks ---- */
 
+/* Whoever verifies without asking accepts the token to its end, and an API server asks nobody: with a target it is one,
+ * unless the scope says otherwise. */
+static int is_asked_for(jv request)
+{
+	auto_jv settings = json_object(request, "settings"), target = json_object(request, "target");
+
+	return json_has(settings, "introspected") ? json_bool(settings, "introspected") == 1 : !jv_is_valid(target);
+}
+
 /* The jti is the lease: so a token whose mint never answered can be revoked too. */
 static int do_revoke(const struct program *p, struct sbx_error *err)
 {
 	auto_jv request = jv_invalid();
+	struct provider_outcome outcome;
+	char ends[CLOCK_RFC3339_SIZE];
 	int64_t exp, latest = clock_seconds() + LIFETIME_MAX_S;
 
 	if (provider_read_request(&request, err) < 0)
@@ -204,9 +217,15 @@ static int do_revoke(const struct program *p, struct sbx_error *err)
 		exp = latest;
 	if (jwt_revoke(p->revoked, lease, exp, err) < 0)
 		return -1;
-	jv answer = json_set_str(json_set_str(jv_object(), "state", "revoked"), "proof",
-				 "on the revocation list that introspect reads");
-	return provider_reply(p->provider, answer, err);
+	clock_format(exp, ends);
+	if (is_asked_for(request))
+		provider_say(&outcome, "revoked", "on the revocation list that introspect reads");
+	else
+		provider_say(&outcome, "expires",
+			     "on the revocation list, which an API server does not read: it accepts "
+			     "the token until %s at most",
+			     ends);
+	return provider_tell(p->provider, &outcome, err);
 }
 
 /* 1 active, 0 not; -1 when it cannot be known. */

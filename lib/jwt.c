@@ -1,20 +1,18 @@
-/* Ed25519 tokens by libcrypto. */
+/* Parts, encoded and checked; jwt_alg.c signs them. */
 #include "jwt.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "digest.h"
 #include "io.h"
 
-static const char key_file[] = "key";
+static const char *const key_files[JWT_ALGORITHMS] = {[JWT_EDDSA] = "key", [JWT_ES256] = "key-es256"};
 
 enum {
-	SIGNATURE_SIZE = 64, /* RFC 8032 section 5.1.6 */
+	COORDINATE = 32, /* of a point, which has a byte before them */
 	TOKEN_PARTS = 3,
 	HEADER_MAX = 512, /* ours has some 90 bytes */
 };
@@ -87,22 +85,41 @@ static int decode(const unsigned char *in, size_t n, struct secret *out, struct 
 
 /* ---- the key ---- */
 
+/* Coordinates of the public key as digits; Y "" with Ed25519, which has one. */
+struct coordinates {
+	char x[64], y[64];
+};
+
+static struct coordinates coordinates(const struct jwt_key *key)
+{
+	struct coordinates c = {"", ""};
+
+	if (key->algorithm == JWT_EDDSA) {
+		encode(key->public, key->public_len, c.x);
+		return c;
+	}
+	encode(key->public + 1, COORDINATE, c.x);
+	encode(key->public + 1 + COORDINATE, COORDINATE, c.y);
+	return c;
+}
+
 int jwt_key_derive(struct jwt_key *key, struct sbx_error *err)
 {
-	size_t len = sizeof key->public;
 	unsigned char digest[DIGEST_SIZE];
-	char x[64] = "", members[128];
+	char members[256];
+	int n;
 
 	if (key->seed.len != JWT_SEED_SIZE)
 		return sbx_fail(err, SBX_CONFIG, "bad_key", "the signing key has not %d bytes", JWT_SEED_SIZE);
-	EVP_PKEY *pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed.data, key->seed.len);
-	int made =
-		pkey != NULL && EVP_PKEY_get_raw_public_key(pkey, key->public, &len) == 1 && len == sizeof key->public;
-	EVP_PKEY_free(pkey);
-	if (!made)
+	key->public_len = jwt_alg_public(key->algorithm, &key->seed, key->public);
+	if (key->public_len == 0)
 		return sbx_fail(err, SBX_CONFIG, "bad_key", "the signing key cannot be used");
-	encode(key->public, sizeof key->public, x);
-	int n = snprintf(members, sizeof members, "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"%s\"}", x);
+	const struct coordinates c = coordinates(key);
+	if (key->algorithm == JWT_EDDSA)
+		n = snprintf(members, sizeof members, "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"%s\"}", c.x);
+	else
+		n = snprintf(members, sizeof members, "{\"crv\":\"P-256\",\"kty\":\"EC\",\"x\":\"%s\",\"y\":\"%s\"}",
+			     c.x, c.y);
 	digest_sha256(members, (size_t)n, digest);
 	memset(key->kid, 0, sizeof key->kid);
 	encode(digest, sizeof digest, key->kid);
@@ -110,7 +127,7 @@ int jwt_key_derive(struct jwt_key *key, struct sbx_error *err)
 }
 
 /* 1: read, 0: there is none. */
-static int read_seed(int dirfd, struct secret *seed, struct sbx_error *err)
+static int read_seed(int dirfd, const char *key_file, struct secret *seed, struct sbx_error *err)
 {
 	auto_fd fd = openat(dirfd, key_file, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 
@@ -126,7 +143,7 @@ static int read_seed(int dirfd, struct secret *seed, struct sbx_error *err)
 	return 1;
 }
 
-static int make_seed(int dirfd, struct sbx_error *err)
+static int make_seed(int dirfd, const char *key_file, struct sbx_error *err)
 {
 	auto_secret seed = SECRET_INIT;
 	struct sbx_error failed = SBX_ERROR_INIT;
@@ -141,12 +158,14 @@ static int make_seed(int dirfd, struct sbx_error *err)
 	return sbx_wrap(err, "the signing key");
 }
 
-int jwt_key_open(int dirfd, struct jwt_key *key, struct sbx_error *err)
+int jwt_key_open(int dirfd, enum jwt_algorithm algorithm, struct jwt_key *key, struct sbx_error *err)
 {
-	int found = read_seed(dirfd, &key->seed, err);
+	const char *file = key_files[algorithm];
+	int found = read_seed(dirfd, file, &key->seed, err);
 
-	if (found == 0 && make_seed(dirfd, err) == 0)
-		found = read_seed(dirfd, &key->seed, err);
+	key->algorithm = algorithm;
+	if (found == 0 && make_seed(dirfd, file, err) == 0)
+		found = read_seed(dirfd, file, &key->seed, err);
 	if (found == 0)
 		return sbx_fail(err, SBX_CANNOT_CREATE, "cannot_create", "the signing key went away while it was made");
 	if (found < 0)
@@ -161,47 +180,34 @@ void jwt_key_clear(struct jwt_key *key)
 
 jv jwt_jwks(const struct jwt_key *key)
 {
-	char x[64] = "";
+	const struct coordinates c = coordinates(key);
+	jv jwk = json_set_str(jv_object(), "kty", key->algorithm == JWT_EDDSA ? "OKP" : "EC");
 
-	encode(key->public, sizeof key->public, x);
-	jv jwk = json_set_str(jv_object(), "kty", "OKP");
-	jwk = json_set_str(jwk, "crv", "Ed25519");
-	jwk = json_set_str(jwk, "x", x);
+	jwk = json_set_str(jwk, "crv", key->algorithm == JWT_EDDSA ? "Ed25519" : "P-256");
+	jwk = json_set_str(json_set_str(jwk, "x", c.x), "y", key->algorithm == JWT_EDDSA ? NULL : c.y);
 	jwk = json_set_str(jwk, "kid", key->kid);
 	jwk = json_set_str(jwk, "use", "sig");
-	jwk = json_set_str(jwk, "alg", "EdDSA");
+	jwk = json_set_str(jwk, "alg", jwt_alg_name(key->algorithm));
 	return json_set(jv_object(), "keys", json_append(jv_array(), jwk));
 }
 
 /* ---- signing ---- */
 
-/* libcrypto copies the seed into the EVP_PKEY; it lives for this one signature and is wiped by EVP_PKEY_free. */
-static int sign_bytes(const struct jwt_key *key, const void *bytes, size_t len, unsigned char out[SIGNATURE_SIZE])
-{
-	EVP_PKEY *pkey = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, key->seed.data, key->seed.len);
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
-	size_t size = SIGNATURE_SIZE;
-	int signed_ = pkey != NULL && context != NULL && EVP_DigestSignInit(context, NULL, NULL, NULL, pkey) == 1 &&
-		      EVP_DigestSign(context, out, &size, bytes, len) == 1 && size == SIGNATURE_SIZE;
-
-	EVP_MD_CTX_free(context);
-	EVP_PKEY_free(pkey);
-	return signed_ ? 0 : -1;
-}
-
 int jwt_sign(const struct jwt_key *key, jv claims, struct secret *token, struct sbx_error *err)
 {
 	auto_buf header = BUF_INIT(HEADER_MAX), payload = BUF_INIT(LIMIT_SECRET / 2);
-	unsigned char signature[SIGNATURE_SIZE];
+	unsigned char signature[JWT_SIGNATURE_SIZE];
 
-	if (buf_addf(&header, err, "{\"alg\":\"EdDSA\",\"kid\":\"%s\",\"typ\":\"JWT\"}", key->kid) < 0 ||
+	if (buf_addf(&header, err, "{\"alg\":\"%s\",\"kid\":\"%s\",\"typ\":\"JWT\"}", jwt_alg_name(key->algorithm),
+		     key->kid) < 0 ||
 	    json_write(claims, &payload, err) < 0)
 		return -1;
-	size_t size = encoded_size(header.len) + encoded_size(payload.len) + encoded_size(SIGNATURE_SIZE) + TOKEN_PARTS;
+	size_t size =
+		encoded_size(header.len) + encoded_size(payload.len) + encoded_size(JWT_SIGNATURE_SIZE) + TOKEN_PARTS;
 	if (secret_alloc(token, size, err) < 0 || encode_into(token, header.data, header.len, err) < 0 ||
 	    secret_append(token, ".", 1, err) < 0 || encode_into(token, payload.data, payload.len, err) < 0)
 		return -1;
-	if (sign_bytes(key, token->data, token->len, signature) < 0)
+	if (jwt_alg_sign(key->algorithm, &key->seed, key->public, token->data, token->len, signature) < 0)
 		return sbx_fail(err, SBX_BUG, "cannot_sign", "the token could not be signed");
 	int result = secret_append(token, ".", 1, err);
 	if (result == 0)
@@ -254,7 +260,7 @@ static int is_text(jv object, const char *key, const char *expected)
 	return text != NULL && strcmp(text, expected) == 0;
 }
 
-/* "alg" decides nothing here: there is one algorithm. A header that wants another, or anything that we do not know
+/* "alg" decides nothing here: the key fixes it. A header that wants another, or anything that we do not know
  * ("crit", "jwk", "jku"), is refused before the signature is looked at. */
 static int check_header(const struct jwt_key *key, const struct part *part, struct sbx_error *err)
 {
@@ -268,8 +274,8 @@ static int check_header(const struct jwt_key *key, const struct part *part, stru
 	auto_free char *unknown = json_unknown_key(header, known);
 	if (jv_get_kind(header) != JV_KIND_OBJECT || unknown != NULL)
 		return malformed(err);
-	if (!is_text(header, "alg", "EdDSA"))
-		return refuse(err, "token_algorithm", "the token is not signed with EdDSA");
+	if (!is_text(header, "alg", jwt_alg_name(key->algorithm)))
+		return refuse(err, "token_algorithm", "the token is signed with another algorithm than ours");
 	if (!is_text(header, "typ", "JWT"))
 		return malformed(err);
 	if (!is_text(header, "kid", key->kid))
@@ -282,16 +288,12 @@ static int check_signature(const struct jwt_key *key, const struct secret *token
 {
 	auto_secret signature = SECRET_INIT;
 
-	if (decode(part->at, part->len, &signature, err) < 0 || signature.len != SIGNATURE_SIZE)
+	if (decode(part->at, part->len, &signature, err) < 0 || signature.len != JWT_SIGNATURE_SIZE)
 		return malformed(err);
-	EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key->public, sizeof key->public);
-	EVP_MD_CTX *context = EVP_MD_CTX_new();
 	size_t covered = (size_t)(part->at - token->data) - 1;
-	int good = pkey != NULL && context != NULL && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
-		   EVP_DigestVerify(context, signature.data, signature.len, token->data, covered) == 1;
-	EVP_MD_CTX_free(context);
-	EVP_PKEY_free(pkey);
-	return good ? 0 : refuse(err, "token_signature", "the signature of the token is wrong");
+	return jwt_alg_verify(key->algorithm, key->public, token->data, covered, signature.data)
+		       ? 0
+		       : refuse(err, "token_signature", "the signature of the token is wrong");
 }
 
 int jwt_verify(const struct jwt_key *key, const struct secret *token, jv *claims, struct sbx_error *err)

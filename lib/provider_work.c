@@ -85,6 +85,13 @@ void provider_say(struct provider_outcome *outcome, const char *state, const cha
 	va_end(list);
 }
 
+int provider_tell(const struct provider *provider, const struct provider_outcome *outcome, struct sbx_error *err)
+{
+	jv answer = json_set_str(jv_object(), "state", outcome->state);
+
+	return provider_reply(provider, json_set_str(answer, "proof", outcome->proof), err);
+}
+
 int provider_revoke_begin(struct provider_work *work, struct provider_outcome *outcome, struct sbx_error *err)
 {
 	int found = provider_journal_read(&work->journal, err);
@@ -99,6 +106,5 @@ int provider_revoke_end(const struct provider *provider, struct provider_work *w
 {
 	if (strcmp(outcome->state, "deferred") != 0 && provider_journal_end(&work->journal, err) < 0)
 		return -1;
-	jv answer = json_set_str(jv_object(), "state", outcome->state);
-	return provider_reply(provider, json_set_str(answer, "proof", outcome->proof), err);
+	return provider_tell(provider, outcome, err);
 }

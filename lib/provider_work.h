@@ -64,6 +64,8 @@ struct provider_outcome {
 };
 void provider_say(struct provider_outcome *outcome, const char *state, const char *format, ...) SBX_PRINTF(3, 4);
 
+int provider_tell(const struct provider *provider, const struct provider_outcome *outcome, struct sbx_error *err);
+
 /* A revoke's beginning and end. _begin reads the journal. 1: what it says is to be ended; 0: nothing was made, and
  * OUTCOME says so; -1. _end removes the journal, unless something is left to do, and answers. */
 int provider_revoke_begin(struct provider_work *work, struct provider_outcome *outcome, struct sbx_error *err);

@@ -323,3 +323,54 @@ unhex() {
 	run_sbx 78 "$J" jwks
 	assert_call bad_config
 }
+
+@test "ES256, for verifiers that know no EdDSA: openssl verifies it, introspect too, and the keys are two" {
+	mint
+	assert_equal "$status" 0
+	local eddsa=$T/eddsa
+	mv "$T/token" "$eddsa"
+	echo 'providers: {jwt: {algorithm: ES256}}' >>"$T/sbx.yaml"
+	mint . "${LEASE//?/a}"
+	assert_equal "$status" 0
+	assert_equal "$(part 1 | jq -r '.alg + .typ')" ES256JWT
+	introspect 0
+	introspect 1 "$eddsa"
+	run_sbx 0 "$J" jwks
+	assert_json '.keys[0] | [.kty, .crv, .alg, (has("d") | tostring)] | join(" ")' 'EC P-256 ES256 false'
+	assert_equal "$(part 1 | jq -r .kid)" "$(member '.keys[0].kid' <<<"$output")"
+	# SubjectPublicKeyInfo of the point, DER of r and s.
+	{
+		printf '3059301306072a8648ce3d020106082a8648ce3d03010703420004' | unhex
+		member '.keys[0].x' <<<"$output" | tr -- '-_' '+/' | sed 's/$/=/' | base64 -d
+		member '.keys[0].y' <<<"$output" | tr -- '-_' '+/' | sed 's/$/=/' | base64 -d
+	} >"$T/public.der"
+	part 3 | xxd -p -c 128 >"$T/sig.hex"
+	printf 'asn1=SEQUENCE:s\n[s]\nr=INTEGER:0x%s\ns=INTEGER:0x%s\n' "$(cut -c1-64 "$T/sig.hex")" "$(cut -c65- "$T/sig.hex")" >"$T/sig.conf"
+	openssl asn1parse -genconf "$T/sig.conf" -noout -out "$T/sig.der"
+	cut -d. -f1,2 "$T/token" | tr -d '\n' >"$T/signed"
+	openssl pkey -pubin -inform DER -in "$T/public.der" -out "$T/public.pem"
+	openssl dgst -sha256 -verify "$T/public.pem" -signature "$T/sig.der" "$T/signed"
+	printf x >>"$T/signed"
+	run openssl dgst -sha256 -verify "$T/public.pem" -signature "$T/sig.der" "$T/signed"
+	assert_equal "$status" 1
+	sed -i 's/ES256/HS256/' "$T/sbx.yaml"
+	run_sbx 78 "$J" jwks
+	assert_call bad_config
+}
+
+@test "a verifier that asks nobody accepts a token to its end, and that is said: an API server, or where the scope says so" {
+	local end=$((EPOCHSECONDS + 900))
+	revoke_of() {
+		request "$1" | jq -c --arg at "$(date -u -d "@$end" +%Y-%m-%dT%H:%M:%SZ)" '. + {jti: .lease, expires_at: $at}' >"$T/request"
+		run_sbx 0 "$J" revoke <"$T/request"
+	}
+	revoke_of '.target = {name: "prod", server: "https://x"}'
+	assert_json .state expires
+	assert_contains "$output" "accepts the token until $(date -u -d "@$end" +%Y-%m-%dT%H:%M:%SZ) at most"
+	revoke_of '.settings.introspected = false'
+	assert_json .state expires
+	revoke_of '.target = {name: "prod", server: "https://x"} | .settings.introspected = true'
+	assert_json .state revoked
+	revoke_of .
+	assert_json .state revoked
+}

@@ -233,12 +233,12 @@ static void test_key_file(int dir)
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct stat st;
 
-	CHECK(jwt_key_open(dir, &a, &err) == 0);
+	CHECK(jwt_key_open(dir, JWT_EDDSA, &a, &err) == 0);
 	CHECK(fstatat(dir, "key", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 	      (st.st_mode & 07777) == 0600 && st.st_size == 32);
-	CHECK(jwt_key_open(dir, &b, &err) == 0 && strcmp(a.kid, b.kid) == 0);
+	CHECK(jwt_key_open(dir, JWT_EDDSA, &b, &err) == 0 && strcmp(a.kid, b.kid) == 0);
 	CHECK(fchmodat(dir, "key", 0640, 0) == 0);
-	CHECK(jwt_key_open(dir, &c, &err) < 0 && err.class == SBX_CONFIG);
+	CHECK(jwt_key_open(dir, JWT_EDDSA, &c, &err) < 0 && err.class == SBX_CONFIG);
 	CHECK_STR(err.code, "unsafe_file");
 	jwt_key_clear(&a);
 	jwt_key_clear(&b);
@@ -249,13 +249,13 @@ static void test_key_file(int dir)
 		struct jwt_key bad = JWT_KEY_INIT;
 		sbx_error_clear(&err);
 		CHECK(io_replace_file(dir, "key", contents[i], strlen(contents[i]), &err) == 0);
-		CHECK(jwt_key_open(dir, &bad, &err) < 0 && err.class == SBX_CONFIG);
+		CHECK(jwt_key_open(dir, JWT_EDDSA, &bad, &err) < 0 && err.class == SBX_CONFIG);
 		CHECK_STR(err.code, "bad_key");
 		jwt_key_clear(&bad);
 	}
 	sbx_error_clear(&err);
 	CHECK(unlinkat(dir, "key", 0) == 0 && symlinkat("/dev/zero", dir, "key") == 0);
-	CHECK(jwt_key_open(dir, &d, &err) < 0);
+	CHECK(jwt_key_open(dir, JWT_EDDSA, &d, &err) < 0);
 	CHECK_STR(err.code, "unsafe_file");
 	jwt_key_clear(&d);
 }
@@ -282,6 +282,59 @@ static void test_revoked(int dir)
 	CHECK(jwt_is_revoked(-1, one, &err) < 0 && err.class == SBX_IO);
 }
 
+/* RFC 7515 appendix A.3. */
+static void test_es256(void)
+{
+	static const unsigned char d[JWT_SEED_SIZE] = {0x8e, 0x9b, 0x10, 0x9e, 0x71, 0x90, 0x98, 0xbf, 0x98, 0x04, 0x87,
+						       0xdf, 0x1f, 0x5d, 0x77, 0xe9, 0xcb, 0x29, 0x60, 0x6e, 0xbe, 0xd2,
+						       0x26, 0x3b, 0x5f, 0x57, 0xc2, 0x13, 0xdf, 0x84, 0xf4, 0xb2};
+	static const char signed_[] =
+		"eyJhbGciOiJFUzI1NiJ9.eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leG"
+		"FtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ";
+	static const unsigned char signature[JWT_SIGNATURE_SIZE] = {
+		14,  209, 33,  83,  121, 99,  108, 72,	60,  47,  127, 21,  88,	 7,   212, 2,
+		163, 178, 40,  3,   58,	 249, 124, 126, 23,  129, 154, 195, 22,	 158, 166, 101,
+		197, 10,  7,   211, 140, 60,  112, 229, 216, 241, 45,  175, 8,	 74,  84,  128,
+		166, 101, 144, 197, 242, 147, 80,  154, 143, 63,  127, 138, 131, 163, 84,  213};
+	static struct jwt_key es = {.algorithm = JWT_ES256, .seed = SECRET_INIT};
+	auto_secret token = SECRET_INIT;
+	auto_jv claims = claims_at(1000), read = jv_invalid(), none = jv_invalid();
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	make_key(&es, d);
+	auto_jv jwks = jwt_jwks(&es), keys = json_array(jwks, "keys"), jwk = json_at(keys, 0);
+	CHECK_STR(json_str(jwk, "x"), "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU");
+	CHECK_STR(json_str(jwk, "y"), "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0");
+	CHECK_STR(json_str(jwk, "alg"), "ES256");
+	CHECK(!json_has(jwk, "d"));
+	CHECK(jwt_alg_verify(JWT_ES256, es.public, signed_, sizeof signed_ - 1, signature));
+	CHECK(!jwt_alg_verify(JWT_ES256, es.public, signed_, sizeof signed_ - 2, signature));
+	CHECK(jwt_sign(&es, claims, &token, &err) == 0 && jwt_verify(&es, &token, &read, &err) == 0);
+	CHECK(json_same(claims, read));
+	/* One key, one algorithm: neither takes the other's. */
+	CHECK(jwt_verify(&key, &token, &none, &err) < 0);
+	CHECK_STR(err.code, "token_algorithm");
+	int accepted = 0;
+	for (size_t i = 0; i < token.len; i++) {
+		unsigned char was = token.data[i];
+		struct sbx_error ignored = SBX_ERROR_INIT;
+		auto_jv nothing = jv_invalid();
+		token.data[i] = was == 'A' ? 'B' : 'A';
+		accepted += jwt_verify(&es, &token, &nothing, &ignored) == 0;
+		token.data[i] = was;
+	}
+	CHECK(token.len > 200 && accepted == 0);
+	/* 0 and the order are no private keys. */
+	struct jwt_key bad = {.algorithm = JWT_ES256, .seed = SECRET_INIT};
+	CHECK(secret_alloc(&bad.seed, JWT_SEED_SIZE, &err) == 0);
+	bad.seed.len = JWT_SEED_SIZE;
+	sbx_error_clear(&err);
+	CHECK(jwt_key_derive(&bad, &err) < 0);
+	CHECK_STR(err.code, "bad_key");
+	jwt_key_clear(&bad);
+	jwt_key_clear(&es);
+}
+
 int main(void)
 {
 	char keys[] = "/tmp/jwt_test.XXXXXX", list[] = "/tmp/jwt_test.XXXXXX";
@@ -294,6 +347,7 @@ int main(void)
 	make_key(&key, rfc_seed);
 	test_vectors();
 	test_round_trip();
+	test_es256();
 	test_refused();
 	test_form();
 	test_times();
