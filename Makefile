@@ -262,8 +262,8 @@ test-load:
 # cannot say (SBX_CLUSTER_SHARE=4: a quarter of its repetitions). heavy: hundreds of races, and a kill or a failed system call at each step of each stage.
 # oracle: sshsig against ssh-keygen in whole. remote: API servers and Vaults that fail on demand, and the deadlines that this takes.
 .PHONY: $(suites:%=test-%)
-# A cluster has one admission policy, which names one image: one file after the other.
-test-cluster: export SBX_TEST_JOBS := 1
+# A cluster has one admission policy, which names one image, and one API server, which some files start anew: one file after the other.
+test-cluster test-credential: export SBX_TEST_JOBS := 1
 $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 	@scripts/deps test $*
 	@$(MAKE) $(all_cores) --no-print-directory test-build

@@ -5,7 +5,10 @@ RIG=${SBX_RIG:-$ROOT/../shared/rig}
 CALL=ffffffffffffffffffffffffffffffff
 
 cluster_needed() {
-	if [ -z "${KUBECONFIG:-}" ] && [ -x "$RIG/up" ]; then eval "$("$RIG/up" 3>&-)"; fi
+	if [ -z "${KUBECONFIG:-}" ] && [ -x "$RIG/up" ]; then
+		eval "$("$RIG/up" 3>&-)"
+		export SBX_STOP_API="$RIG/enter pkill -KILL -x kube-apiserver" SBX_START_API=$RIG/up
+	fi
 	[ -n "${KUBECONFIG:-}" ] || skip 'no cluster: set KUBECONFIG'
 	export KUBECONFIG NS=sbx-cred-$RANDOM$RANDOM K8S_SERVER K8S_CA=$BATS_FILE_TMPDIR/k8s-ca.pem
 	K8S_SERVER=$(kubectl config view --raw --minify -o jsonpath='{.clusters[0].cluster.server}' 3>&-)

@@ -8,9 +8,6 @@ load credential
 
 setup_file() {
 	cluster_needed
-	if [ -z "${SBX_STOP_API:-}" ] && [ -x "$RIG/enter" ]; then
-		export SBX_STOP_API="$RIG/enter pkill -KILL -x kube-apiserver" SBX_START_API=$RIG/up
-	fi
 	export SBX_HOST=${SBX_HOST:-10.88.0.254} F=$BATS_FILE_TMPDIR
 	if [ -z "${SBX_STOP_API:-}" ] || ! python3 -c 'import socket, sys; socket.socket().bind((sys.argv[1], 0))' "$SBX_HOST" 2>/dev/null; then
 		kubectl delete namespace "$NS" --wait=false 3>&-
