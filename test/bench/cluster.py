@@ -45,9 +45,17 @@ class Api:
         return http.client.HTTPSConnection(self.address, context=self.tls, timeout=60)
 
     def ask(self, method, path, body=None):
-        self.connection.request(method, path, json.dumps(body) if body is not None else None, self.headers)
-        answer = self.connection.getresponse()
-        return answer.status, answer.read()
+        text = json.dumps(body) if body is not None else None
+        for again in (True, False):
+            try:
+                self.connection.request(method, path, text, self.headers)
+                answer = self.connection.getresponse()
+                return answer.status, answer.read()
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+                # The server closes what has been idle for some minutes, and then read nothing of this.
+                self.connection.close()
+                if not again:
+                    raise
 
     def stream(self, path):
         """The lines of an answer that goes on; the connection belongs to it."""

@@ -75,10 +75,13 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 	allowed "$SBX_LIBEXEC/sbx-run-kubernetes" libjq libyaml-0 libcurl
 }
 
-@test "the first process of a sandbox is static" {
-	[ -z "$(needed "$SBX_LIBEXEC/sbx-entry")" ]
-	run readelf -l "$SBX_LIBEXEC/sbx-entry"
-	refute_contains "$output" INTERP
+@test "the first process of a sandbox is static, and what it starts in an image with a trust file" {
+	local program
+	for program in sbx-entry sbx-signed; do
+		[ -z "$(needed "$SBX_LIBEXEC/$program")" ]
+		run readelf -l "$SBX_LIBEXEC/$program"
+		refute_contains "$output" INTERP
+	done
 }
 
 @test "every program is position-independent, with read-only relocations and no executable stack" {
