@@ -16,18 +16,6 @@ setup() {
 	MOMENTS=8
 }
 
-# process_of PID PROGRAM: the descendant of PID that runs PROGRAM.
-process_of() {
-	local child
-	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
-		if [ "$(readlink "/proc/$child/exe" 2>/dev/null)" = "$2" ]; then
-			echo "$child"
-			return
-		fi
-		process_of "$child" "$2"
-	done
-}
-
 # strike PROGRAM MOMENT: one call, whose process of PROGRAM is killed at that moment; what was struck is in $S/struck.
 strike() {
 	local program=$1 moment=$2 pid victim='' door

@@ -62,3 +62,15 @@ without_end() {
 	jq -rn '[inputs | select(.request_id != null)] | group_by(.request_id)[] | select(any(.event == "tool.request") and (any(.event == "tool.result") | not)) | .[0].request_id' \
 		"$T/var/audit.jsonl"
 }
+
+# process_of PID PROGRAM: the descendant of PID that runs PROGRAM.
+process_of() {
+	local child
+	for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+		if [ "$(readlink "/proc/$child/exe" 2>/dev/null)" = "$2" ]; then
+			echo "$child"
+			return
+		fi
+		process_of "$child" "$2"
+	done
+}

@@ -36,6 +36,35 @@ tools_setup() {
 	export SBX_CONFIG=$T/sbx.yaml T
 }
 
+# An image with terraform and its provider for Kubernetes, of $SBX_MIRROR, and what cluster/demo has.
+terraform_setup_file() {
+	[ -n "${SBX_MIRROR:-}" ] || {
+		echo 'SBX_MIRROR must name a mirror of providers with hashicorp/kubernetes: terraform providers mirror makes one'
+		return 1
+	}
+	export MIRROR=$BATS_FILE_TMPDIR/mirror SBX_IMAGE=localhost/sbx-terraform:1
+	(cd "$SBX_MIRROR" && find . -path '*/hashicorp/kubernetes/*' -type f -print0 | xargs -0 cp --parents -t "$(mkdir -p "$MIRROR" && echo "$MIRROR")")
+	chmod -R go-w "$MIRROR"
+	cluster_setup_file --mirror "$MIRROR" "terraform=$(command -v terraform)"
+	tools_setup_file
+	kube apply -k "$ROOT/cluster/demo"
+}
+
+terraform_teardown_file() {
+	kube delete -k "$ROOT/cluster/demo" --ignore-not-found || true
+}
+
+# The directory k8s-demo in the workspace, its state empty, and a person alice.
+terraform_setup() {
+	tools_setup
+	cp -r "$ROOT/terraform/k8s-demo" "$T/work"
+	[ -z "${SBX_DEMO_IMAGE:-}" ] || sed -i "s|registry.k8s.io/pause:3.10|$SBX_DEMO_IMAGE|" "$T/work/k8s-demo/main.tf"
+	kube delete deployment web --namespace=sbx-demo --ignore-not-found
+	kube delete secrets,leases --all --namespace=sbx-demo-state
+	"$ROOT/scripts/demo.d/init-state" "$T/work/k8s-demo" "$MIRROR" "$SBX_CONTEXT"
+	new_signer alice
+}
+
 # The events of the record, or of the call CALL alone, in order.
 events() {
 	jq -r --arg call "${1-}" 'select($call == "" or .request_id == $call) | .event' "$T/var/audit.jsonl" | tr '\n' ' '
