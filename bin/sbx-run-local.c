@@ -77,20 +77,6 @@ static int parse_bind(const char *text, struct isolate_bind *bind)
 	return 0;
 }
 
-/* What is ours inside is not covered by a mount of the policy. */
-static int is_ours(const char *target)
-{
-	static const char *const ours[] = {"/proc", "/dev", SANDBOX_CREDENTIALS, SANDBOX_ENTRY};
-
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		size_t len = strlen(ours[i]);
-		if (strncmp(target, ours[i], len) == 0 && (target[len] == '\0' || target[len] == '/'))
-			return 1;
-	}
-	return strcmp(target, SANDBOX_WORK) == 0 || strcmp(target, "/tmp") == 0 || strcmp(target, "/run") == 0 ||
-	       strcmp(target, "/run/sbx") == 0;
-}
-
 static int parse_number(const char *name, const char *text, struct options *o)
 {
 	const struct {
@@ -115,7 +101,7 @@ static int parse_mount(const char *text, struct options *o)
 {
 	if (o->bind_count == ISOLATE_MAX_BINDS || parse_bind(text, &o->binds[o->bind_count]) < 0)
 		return -1;
-	return is_ours(o->binds[o->bind_count++].target) ? -1 : 0;
+	return steps_is_reserved(o->binds[o->bind_count++].target) ? -1 : 0;
 }
 
 static int parse_state(const char *text, struct options *o)

@@ -4,6 +4,7 @@
 
 #include "isolation.h"
 #include "policy_impl.h"
+#include "steps.h"
 
 static const int64_t threshold_high = 1;
 static const int64_t threshold_critical = 2; /* one person alone can be deceived */
@@ -155,6 +156,8 @@ static int check_program(const struct schema *s, const struct yaml_at *at, const
 		struct yaml_at here = {.up = &at_mounts, .index = i};
 		if (!is_absolute(json_text(mount)))
 			return schema_fail(s, &here, NULL, "must be an absolute path without . and ..");
+		if (steps_is_reserved(json_text(mount)))
+			return schema_fail(s, &here, NULL, "is a place of the sandbox's own");
 	}
 	for (int i = 0, n = json_length(allowed); i < n; i++) {
 		auto_jv name_allowed = json_at(allowed, i);

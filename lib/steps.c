@@ -1,7 +1,25 @@
 /* The step table as it is written, and given back. */
 #include "steps.h"
 
+#include <string.h>
+
 #include "wire.h"
+
+int steps_is_reserved(const char *path)
+{
+	static const char *const trees[] = {"/proc", "/dev", SANDBOX_CREDENTIALS, SANDBOX_ENTRY};
+	static const char *const places[] = {SANDBOX_WORK, "/tmp", "/run", "/run/sbx"};
+
+	for (size_t i = 0; i < ARRAY_LEN(trees); i++) {
+		size_t len = strlen(trees[i]);
+		if (strncmp(path, trees[i], len) == 0 && (path[len] == '\0' || path[len] == '/'))
+			return 1;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (strcmp(path, places[i]) == 0)
+			return 1;
+	return 0;
+}
 
 static int put_inputs(const struct steps *s, struct buf *out, struct sbx_error *err)
 {

@@ -22,6 +22,9 @@
 #define SANDBOX_RC SANDBOX_PROGRAMS "/.terraformrc"
 #define SANDBOX_RC_PAIR "TF_CLI_CONFIG_FILE=" SANDBOX_RC /* in the environment of what runs terraform */
 
+/* 1 for an absolute path inside that no mount of a policy may cover: what is a sandbox's own, or lies below such a place. */
+int steps_is_reserved(const char *path);
+
 enum slot_kind { SLOT_TEXT, SLOT_ARTIFACT /* text: its name; becomes /proc/self/fd/N */ };
 struct slot {
 	enum slot_kind kind;

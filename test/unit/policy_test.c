@@ -252,6 +252,8 @@ static const struct {
 	{"programs: {x: {path: /bin/x, env_allowed: [LD_PRELOAD]}}\n", "would change what the program is"},
 	{"programs: {x: {path: /bin/x, env: {A: b}, env_allowed: [A]}}\n", "has a fixed value"},
 	{"programs: {x: {path: /bin/x, mounts: [lib]}}\n", "must be an absolute path"},
+	{"programs: {x: {path: /bin/x, mounts: [/dev/shm/x]}}\n", "a place of the sandbox's own"},
+	{"programs: {x: {path: /bin/x, mounts: [/tmp]}}\n", "a place of the sandbox's own"},
 	{"scopes: {s: {audience: a}}\n", "can read secrets"},
 	{"scopes: {s: {audience: {a: b}, reads_secrets: false}}\n", "must be a text, a number"},
 	{"scopes: {s: {lifetime: 10, reads_secrets: false}}\n", "must be a duration"},
