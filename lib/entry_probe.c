@@ -194,13 +194,19 @@ static void hear(struct target *t, int number)
 	note(t, number, error);
 }
 
-/* Somebody answered who must not: there is nothing more to learn from this round. */
-static int is_decided(const struct prober *p)
+/* Who answered and must not; NULL: nobody. */
+static const struct target *open_target(const struct prober *p)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->targets[i].sort <= SORT_LINK_LOCAL && p->targets[i].heard == HEARD_ACCEPTED)
-			return 1;
-	return 0;
+			return &p->targets[i];
+	return NULL;
+}
+
+/* There is nothing more to learn from this round. */
+static int is_decided(const struct prober *p)
+{
+	return open_target(p) != NULL;
 }
 
 /* Wait until UNTIL, or until that is decided. */
@@ -276,14 +282,17 @@ static void run_round(struct prober *p)
 
 static int judge(const struct prober *p, struct sbx_error *why)
 {
+	const struct target *open = open_target(p);
+
 	sbx_error_clear(why);
+	/* Said before anything else: the round ended with it, so that others may not have been heard. */
+	if (open != NULL) {
+		sbx_fail(why, SBX_DENIED, "egress_open", "the sandbox's network reaches %s, which no policy allows",
+			 open->name);
+		return sbx_hint(why, "is the cluster's network policy enforced? make verify says so");
+	}
 	for (size_t i = 0; i < p->count; i++) {
 		const struct target *t = &p->targets[i];
-		if (t->sort <= SORT_LINK_LOCAL && t->heard == HEARD_ACCEPTED) {
-			sbx_fail(why, SBX_DENIED, "egress_open",
-				 "the sandbox's network reaches %s, which no policy allows", t->name);
-			return sbx_hint(why, "is the cluster's network policy enforced? make verify says so");
-		}
 		/* A link-local address that nobody has is refused, and nothing can be learned from that. */
 		if (t->sort == SORT_FORBIDDEN && t->heard == HEARD_REFUSED)
 			sbx_fail(why, SBX_DENIED, "egress_unproven",
