@@ -396,18 +396,6 @@ static int explain(const struct options *o)
 	return SBX_OK;
 }
 
-/* A call whose sbx-cred lives gives back its own. */
-static int check_dead(const struct state *state, const char *call, struct sbx_error *err)
-{
-	struct sbx_error gone = SBX_ERROR_INIT;
-	auto_fd dir = state_run_open(state, call, &gone);
-	int64_t modified;
-
-	if (dir >= 0 && state_stage_look(dir, call_stage_name(CALL_CRED), &modified) == STAGE_LOCKED)
-		return sbx_fail(err, SBX_UNAVAILABLE, "call_running", "this call is still at work");
-	return 0;
-}
-
 static int mend(const struct options *o)
 {
 	auto_config config = {0};
@@ -420,7 +408,8 @@ static int mend(const struct options *o)
 	leases_init(&leases);
 	if (start(name, o->config, NULL, 0, START_REPLY, &started, &err) < 0 ||
 	    config_load(started.config, &config, &err) < 0 || state_open(config.state, &state, &err) < 0 ||
-	    check_dead(&state, o->mend, &err) < 0)
+	    (lease_is_running(&state, o->mend) &&
+	     sbx_fail(&err, SBX_UNAVAILABLE, "call_running", "this call is still at work") < 0))
 		return fail(&err);
 	if (lease_left(&state, o->mend, &leases, &err) < 0)
 		status = fail(&err);

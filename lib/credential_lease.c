@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "call.h"
 #include "io.h"
 
 enum { LEASE_FILE_MAX = 128 * 1024, FILE_NAME_SIZE = STATE_ID_SIZE + 16 };
@@ -79,6 +80,15 @@ int lease_left(const struct state *state, const char *call, struct leases *lease
 			leases->count++;
 	}
 	return err->class == SBX_OK ? 0 : -1;
+}
+
+int lease_is_running(const struct state *state, const char *call)
+{
+	struct sbx_error gone = SBX_ERROR_INIT;
+	auto_fd dir = state_run_open(state, call, &gone);
+	int64_t modified;
+
+	return dir >= 0 && state_stage_look(dir, call_stage_name(CALL_CRED), &modified) == STAGE_LOCKED;
 }
 
 /* The call in the name of a lease's file, "CALL-INDEX.json": 1, and *INDEX. */

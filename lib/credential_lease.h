@@ -16,6 +16,9 @@ int lease_remove(const struct state *state, jv record, struct sbx_error *err);
  * what io.h says), and LEASES still holds the others. */
 int lease_left(const struct state *state, const char *call, struct leases *leases, struct sbx_error *err);
 
+/* 1 while CALL's sbx-cred lives, or anything that it started: it gives back its own. */
+int lease_is_running(const struct state *state, const char *call);
+
 /* Call SEE with the record (borrowed) of each lease there is, in no order, until one is not 0, which is returned. -1
  * also, after the others, for a file that cannot be read (as above). */
 int lease_each(const struct state *state, int (*see)(void *context, jv record, struct sbx_error *err), void *context,

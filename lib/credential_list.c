@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "call.h"
 #include "credential_lease.h"
 #include "json_out.h"
 
@@ -12,16 +11,6 @@ struct list {
 	jv entries; /* owned */
 };
 
-/* A call whose sbx-cred lives, or anything that it started, gives back its own. */
-static int is_running(const struct state *state, const char *call)
-{
-	struct sbx_error gone = SBX_ERROR_INIT;
-	auto_fd dir = state_run_open(state, call, &gone);
-	int64_t modified;
-
-	return dir >= 0 && state_stage_look(dir, call_stage_name(CALL_CRED), &modified) == STAGE_LOCKED;
-}
-
 static int see(void *context, jv record, struct sbx_error *err)
 {
 	static const char *const members[] = {"expires_at", "state",	 "principal",	"call",	 "index", "provider",
@@ -29,7 +18,7 @@ static int see(void *context, jv record, struct sbx_error *err)
 	struct list *list = context;
 	auto_jv target = json_object(record, "target");
 	auto_jv entry = json_set_str(jv_object(), "process",
-				     is_running(list->state, json_str(record, "call")) ? "running" : "left");
+				     lease_is_running(list->state, json_str(record, "call")) ? "running" : "left");
 
 	(void)err;
 	for (size_t i = 0; i < ARRAY_LEN(members); i++)
