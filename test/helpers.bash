@@ -93,6 +93,15 @@ refute_contains() {
 	esac
 }
 
+# detached COMMAND...: without any descriptor of ours. For what starts something that outlives the test: bats waits until each of its own is closed.
+detached() {
+	# shellcheck disable=SC2016 # another shell's
+	bash -c 'for fd in /proc/self/fd/*; do
+			[ "${fd##*/}" -le 2 ] || eval "exec ${fd##*/}>&-"
+		done
+		exec "$@"' detached "$@" >/dev/null 2>&1 </dev/null
+}
+
 # wait_until SECONDS COMMAND...: poll until it succeeds. On a busy machine, or with sanitizers, everything takes a few times longer; only a failure waits
 # that long.
 wait_until() {

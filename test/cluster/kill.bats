@@ -89,7 +89,7 @@ results() {
 	done
 	$SBX_STOP_API 3>&-
 	sleep 2
-	$SBX_START_API >/dev/null 3>&-
+	detached $SBX_START_API
 	wait "${pids[@]}" || true
 	for moment in $(seq 0 $((MOMENTS - 1))); do
 		jq -e '.result.state // .error.code' "$S/out-$moment" >/dev/null
