@@ -4,23 +4,9 @@
 
 load ../helpers
 load ../sealed
+load ../calls
 
-setup() {
-	sealed_setup
-	cp "$ROOT"/policy/tools/*.yaml "$T/policy/tools/"
-	cp "$ROOT"/test/fixtures/calls/tools/*.yaml "$T/policy/tools/"
-	rm -r "$T/policy/signals"
-	cp -r "$ROOT/policy/signals" "$T/policy/signals"
-	# Plans are made and applied by a program of the tests.
-	sed -i 's/\[terraform,/[tf,/' "$T/policy/tools/terraform_apply.yaml"
-	sed -i -e '/^tests:/,$d' "$T"/policy/tools/*.yaml
-	sed -i -e 's|^programs:|programs:\n  kubectl: {path: /usr/bin/kubectl, env: {KUBERC: "off"}, env_allowed: [KUBECONFIG]}|' "$T/policy/policy.yaml"
-	sed -n '/^  kubernetes-status:/,/^  # terraform-read/p' "$ROOT/policy/policy.yaml" | sed -e '$d' -e 's/^    namespaces: .*/    namespaces: [web, destroy-staging]/' >"$T/scopes"
-	printf '  kubernetes-write: {audience: a, reads_secrets: false}\n' >>"$T/scopes"
-	sed -i "/^scopes:/r $T/scopes" "$T/policy/policy.yaml"
-	printf 'targets: {dev: {server: "https://127.0.0.1:6443"}}\n' >>"$SBX_CONFIG"
-	chmod -R go-w "$T/policy"
-}
+setup() { calls_setup; }
 
 # cases FILTER: "ID STATUS EFFECT REQUEST" of the cases for which FILTER holds; a tool for a cluster is told which one.
 cases() {
@@ -74,11 +60,12 @@ asks() {
 }
 export -f asks
 
-# is_signed: a person signs that request.
+# is_signed: a person signs that request, which was made at $since.
 is_signed() {
 	plan_of tf-021
 	export plan
 	run_sbx 75 bash -c asks
+	since=$SECONDS
 	approval=$(member .approval.id <<<"$output")
 	sbx-approve sign "$approval" --key "$T/alice" </dev/null >/dev/null 2>"$T/sign.err"
 }
@@ -108,10 +95,9 @@ is_refused() {
 }
 
 @test "an approval ends" {
-	printf 'tiers: {high: {ttl: 4s}}\n' >>"$T/policy/policy.yaml"
-	local since=$SECONDS
+	printf 'tiers: {high: {ttl: 5s}}\n' >>"$T/policy/policy.yaml"
 	is_signed
-	is_over() { [ "$((SECONDS - since))" -gt 5 ]; }
+	is_over() { [ "$((SECONDS - since))" -gt 6 ]; }
 	wait_until 10 is_over
 	is_refused
 	refute_contains "$(member .approval.id <<<"$output")" "$approval"
