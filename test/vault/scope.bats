@@ -13,7 +13,7 @@ setup() {
 	tap_setup
 	cp "$SBX_LIBEXEC"/sbx-cred-* "$I/libexec/sbx/"
 	sed -i "s|env_allowed: \[SBX_TOKEN\]|env_allowed: [SBX_TOKEN, KUBECONFIG]|" "$T/policy/policy.yaml"
-	printf 'targets: {rig: {server: "%s", ca_file: "%s"}, away: {server: "https://127.0.0.1:1"}}\n' "$K8S_SERVER" "$K8S_CA" >>"$T/sbx.yaml"
+	printf 'targets: {rig: {server: "%s", ca_file: "%s"}}\n' "$K8S_SERVER" "$K8S_CA" >>"$T/sbx.yaml"
 	scope pods 'role: pod-reader'
 	tool pods low 'namespace: "{namespace}", permissions: ["pods:{verb}"]'
 	PID=
@@ -137,7 +137,9 @@ events() { # FILTER
 	sed -i 's|then, {if: stay, then: sleep}|then, cat, /run/sbx/cred/0, then, cat, /run/sbx/cred/1|' "$T/policy/tools/pods.yaml"
 	chain 0 pods target=rig namespace="$NS" verb=get
 	assert_json '[.credential[].provider] | join(" ")' 'vault jwt'
-	assert_json '[.revocation[].state] | join(" ")' 'revoked revoked'
+	assert_json '[.revocation[].state] | join(" ")' 'revoked expires'
+	# Of a plain JWT nobody need ask us whether it is revoked (sbx-cred-jwt(8)).
+	assert_json ".revocation[1].expires_at == .credential[1].expires_at" true
 	assert_json '[.revocation[] | has("refused")] | map(tostring) | join(" ")' 'true false'
 	tapped
 	local jwt
@@ -218,7 +220,8 @@ events() { # FILTER
 }
 
 @test "nobody to ask: revoked all the same, and it is said that nobody saw it" {
-	chain 0 pods target=away namespace="$NS" verb=get
+	sed -i 's|^targets:.*|targets: {rig: {server: "https://127.0.0.1:1"}}|' "$T/sbx.yaml"
+	chain 0 pods target=rig namespace="$NS" verb=get
 	assert_json '.revocation[0] | [.state, .unproven, has("refused")] | map(tostring) | join(" ")' 'revoked server_unreachable false'
 	tapped
 	wait_until 12 refused
