@@ -129,6 +129,15 @@ struct scope_call {
 int scope_resolve(const struct policy_world *world, jv root, const struct scope_call *call, jv *credentials, jv *env,
 		  struct sbx_error *err);
 
+/* --- policy_egress.c: where a tool's steps may connect to --- */
+
+/* Check one of egress: in policy.yaml. */
+int egress_check(const struct schema *s, const struct yaml_at *at, const char *name, jv entry);
+int egress_check_tool(const struct schema *s, jv tool);
+/* The member "destinations" of policy.run (the caller's): {name, to: "HOST:PORT", private} for each name of the tool's egress: that
+ * policy.yaml has, and for kubernetes-api the server of TARGET. What is left out is the driver's to know. */
+jv egress_resolve(const struct policy_world *world, jv root, jv tool, jv target);
+
 /* --- policy_run.c --- */
 
 /* The members "run" (without "require") and "credentials" for typed PARAMS; SEAL is the named plan's, or invalid. */

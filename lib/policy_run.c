@@ -259,6 +259,7 @@ int run_resolve(const struct policy *policy, const struct policy_world *world, j
 	out = json_set(out, "env", run_environment(policy->root, tool, &conflict));
 	out = json_set(out, "credentials_env", credentials_env);
 	out = json_set(out, "egress", jv_is_valid(egress) ? jv_copy(egress) : jv_array());
+	out = json_set(out, "destinations", egress_resolve(world, policy->root, tool, target));
 	out = json_set(out, "limits", jv_copy(run_limits));
 	out = json_set_bool(out, "analyse", steps_analyse(tool));
 	out = json_set_bool(out, "plan", has_plan);

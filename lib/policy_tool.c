@@ -234,20 +234,6 @@ static int check_tests(const struct tool_check *c)
 	return 0;
 }
 
-static int check_egress(const struct tool_check *c)
-{
-	auto_jv egress = json_array(c->tool, "egress");
-	struct yaml_at at = {.key = "egress"};
-
-	for (int i = 0, n = json_length(egress); i < n; i++) {
-		auto_jv name = json_at(egress, i);
-		struct yaml_at here = {.up = &at, .index = i};
-		if (!schema_is_name(json_text(name)))
-			return schema_fail(c->s, &here, "such as kubernetes-api", "is no name of a destination");
-	}
-	return 0;
-}
-
 static int check_head(struct tool_check *c, const char *name)
 {
 	struct yaml_at at_name = {.key = "name"}, at_tier = {.key = "tier"}, at_description = {.key = "description"};
@@ -289,7 +275,7 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 	auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 	c.has_plan = plan != NULL;
 	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || scope_check_credentials(s, root, tool, c.tier) < 0 ||
-	    check_environment(&c) < 0 || check_egress(&c) < 0 || root_check_limits(s, NULL, tool) < 0 ||
+	    check_environment(&c) < 0 || egress_check_tool(s, tool) < 0 || root_check_limits(s, NULL, tool) < 0 ||
 	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0 || client_check(s, tool) < 0)
 		return -1;
 	return check_tests(&c);

@@ -139,9 +139,31 @@ static void put_workspace(struct writer *w, jv workspace)
 	writer_put(w, "\n");
 }
 
+/* Names of destinations, with where they lead as far as the policy says it. */
+static jv egress_words(jv run)
+{
+	auto_jv names = json_array(run, "egress"), known = json_array(run, "destinations");
+	jv words = jv_array();
+
+	for (int i = 0, n = json_length(names); i < n; i++) {
+		auto_jv name = json_at(names, i);
+		jv word = jv_copy(name);
+		for (int k = 0, all = json_length(known); k < all; k++) {
+			auto_jv one = json_at(known, k);
+			if (json_text(name) != NULL && json_str(one, "name") != NULL && json_str(one, "to") != NULL &&
+			    strcmp(json_str(one, "name"), json_text(name)) == 0) {
+				jv_free(word);
+				word = jv_string_fmt("%s (%s)", json_text(name), json_str(one, "to"));
+			}
+		}
+		words = json_append(words, word);
+	}
+	return words;
+}
+
 void review_put_means(struct writer *w, jv policy)
 {
-	auto_jv run = json_object(policy, "run"), egress = json_array(run, "egress"),
+	auto_jv run = json_object(policy, "run"), egress = egress_words(run),
 		workspace = json_object(run, "workspace"), environment = json_object(run, "env"),
 		limits = json_object(run, "limits");
 

@@ -26,6 +26,7 @@ void sandbox_outcome_init(struct sandbox_outcome *outcome)
 	*outcome = (struct sandbox_outcome){.state = SANDBOX_REFUSED,
 					    .exit_code = -1,
 					    .isolation = jv_invalid(),
+					    .connections = jv_array(),
 					    .artifacts = jv_array(),
 					    .shown = jv_array(),
 					    .shown_room = LIMIT_RESULT_SHOWN,
@@ -38,6 +39,7 @@ void sandbox_outcome_init(struct sandbox_outcome *outcome)
 void sandbox_outcome_clear(struct sandbox_outcome *outcome)
 {
 	jv_free(take_jv(&outcome->isolation));
+	jv_free(take_jv(&outcome->connections));
 	jv_free(take_jv(&outcome->artifacts));
 	jv_free(take_jv(&outcome->shown));
 	jv_free(take_jv(&outcome->analysis));

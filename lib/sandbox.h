@@ -34,6 +34,8 @@ struct sandbox_file {
 /* Who may end a run early beside INT and TERM: a reader that has gone (HUP, POLLERR or POLLHUP on READER_FD). */
 enum sandbox_reader { READER_STOPS, READER_MAY_GO };
 
+struct egress_pins;
+
 /* What a run is given. Everything is borrowed. */
 struct sandbox_job {
 	jv run;			   /* policy.run */
@@ -45,6 +47,7 @@ struct sandbox_job {
 	const char *backend; /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
 				other */
 	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
+	const struct egress_pins *pins; /* sandbox_egress.h; NULL: none */
 	struct sandbox_file tree;  /* packed (tree.h) */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
 	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
@@ -77,6 +80,7 @@ struct sandbox_outcome {
 	int signal;	   /* that killed it; 0: none */
 	int state_changed; /* a step wrote to a state that it had for reading */
 	jv isolation;	   /* what sbx-entry measured */
+	jv connections;	   /* array of {destination, address, sent, received, took_ms, end}: out of the sandbox, each at its end */
 	jv artifacts;	   /* array of {name, sha256, size} */
 	jv shown;	   /* array: sandbox_shown.h */
 	size_t shown_room; /* what more of them may take in the call */

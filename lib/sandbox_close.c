@@ -11,6 +11,8 @@
 #include "sandbox_keep.h"
 #include "sandbox_report.h"
 
+enum { CONNECTIONS_A_LINE = 200 }; /* 200 bytes each, below LIMIT_EVENT */
+
 void sandbox_stage_init(struct sandbox_stage *s)
 {
 	*s = (struct sandbox_stage){
@@ -65,6 +67,23 @@ static jv record_evidence(jv details, jv isolation)
 	return details;
 }
 
+/* Many in one line, for a line is a write to the disk. */
+static void record_connections(const struct sandbox_stage *s, struct sbx_error *err)
+{
+	jv all = s->outcome.connections;
+	auto_jv list = jv_array();
+
+	for (int i = 0, n = json_length(all); i < n; i++) {
+		list = json_append(take_jv(&list), json_at(all, i));
+		if (i + 1 < n && json_length(list) < CONNECTIONS_A_LINE)
+			continue;
+		auto_jv details = json_set(jv_object(), "connections", take_jv(&list));
+		list = jv_array();
+		if (audit_append(s->state, AUDIT_OUTCOME, "sandbox.connections", call_id(s->call), details, err) < 0)
+			return;
+	}
+}
+
 static void record_end(const struct sandbox_stage *s)
 {
 	const struct sandbox_outcome *o = &s->outcome;
@@ -86,6 +105,7 @@ static void record_end(const struct sandbox_stage *s)
 	details = json_set_str(take_jv(&details), "verdict", sandbox_verdict(o));
 	details = json_set_str(take_jv(&details), "state_file", s->state_file);
 	details = record_evidence(take_jv(&details), o->isolation);
+	record_connections(s, &err);
 	if (audit_append(s->state, AUDIT_OUTCOME, "sandbox.completed", call_id(s->call), details, &err) < 0)
 		log_error(&err);
 }

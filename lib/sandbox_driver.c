@@ -1,6 +1,7 @@
 /* The options, descriptors and (for other drivers than local) the JSON object that a driver gets. */
 #include "sandbox_driver.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 #include "clock.h"
 #include "io.h"
+#include "sandbox_egress.h"
 #include "sandbox_places.h"
 #include "sandbox_table.h"
 #include "start.h"
@@ -25,7 +27,7 @@ static const int64_t mend_ms = 50000;  /* whoever mends waits a minute for all o
 static const size_t table_max = (size_t)8 << 20;
 
 enum { FD_ENTRY = 3, FD_INPUTS, FD_CONTROL, FD_CREDENTIALS, FD_FIRST_LOCK };
-#define ARGS_MAX 192 /* 30 options and their values, 64 mounts with theirs */
+#define ARGS_MAX 256 /* 30 options and their values, 64 mounts and 16 destinations with theirs */
 #define DRIVER_NAME_MAX 32
 
 struct arguments {
@@ -133,6 +135,22 @@ static int add_places(struct arguments *args, const struct sandbox_job *job, con
 	return add(args, err, "--state") < 0 ? -1 : add(args, err, "%s:%s", job->state_file, target);
 }
 
+/* What the relay joins: each destination by its one address, and its name for the steps. */
+static int add_egress(struct arguments *args, const struct egress_pins *pins, struct sbx_error *err)
+{
+	char address[INET_ADDRSTRLEN];
+
+	for (size_t i = 0; pins != NULL && i < pins->count; i++) {
+		const struct egress_pin *pin = &pins->list[i];
+		inet_ntop(AF_INET, &pin->address, address, sizeof address);
+		if (add(args, err, "--egress") < 0 || add(args, err, "%s=%s:%u", pin->name, address, (unsigned)pin->port) < 0)
+			return -1;
+		if (pin->host != NULL && (add(args, err, "--host") < 0 || add(args, err, "%s=%s", pin->host, address) < 0))
+			return -1;
+	}
+	return 0;
+}
+
 static int local_arguments(struct arguments *args, const struct sandbox_job *job, const struct sandbox_mounts *mounts,
 			   struct sbx_error *err)
 {
@@ -140,7 +158,7 @@ static int local_arguments(struct arguments *args, const struct sandbox_job *job
 		if (add_number(args, limits_given[i].option,
 			       limit(job->run, limits_given[i].member, limits_given[i].otherwise), err) < 0)
 			return -1;
-	return add_places(args, job, mounts, err);
+	return add_places(args, job, mounts, err) < 0 ? -1 : add_egress(args, job->pins, err);
 }
 
 /* The object that any other driver reads on stdin. */
@@ -193,16 +211,9 @@ static char *find_driver(const char *name, struct sbx_error *err)
 
 int driver_can(jv run, struct sbx_error *err)
 {
-	auto_jv egress = json_array(run, "egress");
-	const char *name = json_str(run, "driver");
-	auto_free char *path = find_driver(name, err);
+	auto_free char *path = find_driver(json_str(run, "driver"), err);
 
-	if (path == NULL)
-		return -1;
-	if (json_length(egress) == 0 || strcmp(name, "local") != 0)
-		return 0;
-	sbx_fail(err, SBX_CONFIG, "egress_unsupported", "the local driver has no network, and this tool needs one");
-	return sbx_hint(err, "take egress: out of the tool, or set driver: to one that can give it");
+	return path != NULL ? 0 : -1;
 }
 
 /* The three descriptors of the start, as the driver gets them. */

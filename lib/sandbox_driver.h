@@ -15,8 +15,7 @@ struct driver {
 		.child = CHILD_NONE, .frames = -1, .control = -1                                                       \
 	}
 
-/* The driver that policy.run names is there, and can give what the tool needs: "missing_helper" (78),
- * "egress_unsupported" (78) for a network that it does not have. */
+/* The driver that policy.run names is there: "missing_helper" (78). */
 int driver_can(jv run, struct sbx_error *err);
 
 /* Start it with the table and the inputs of JOB. */

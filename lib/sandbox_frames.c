@@ -246,6 +246,26 @@ static void take_end(struct run *run, jv object, enum told told)
 		sbx_hint(&run->outcome->trouble, "%s", hint);
 }
 
+/* A connection out of the sandbox that is over: kept for the record. */
+static int take_connection(struct run *run, jv object)
+{
+	static const char *const texts[] = {"destination", "address", "end"}, *const numbers[] = {"sent", "received", "took_ms"};
+	jv connection = jv_object();
+	int64_t number;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		connection = json_set_str(connection, texts[i], json_str(object, texts[i]));
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		connection = json_set_int(connection, numbers[i],
+					  json_int(object, numbers[i], &number) == 0 ? number : 0);
+	if (json_length(run->outcome->connections) >= LIMIT_EGRESS_CONNECTIONS + LIMIT_EGRESS_AT_ONCE) {
+		jv_free(connection);
+		return bad_stream(run, "more connections than there can be");
+	}
+	run->outcome->connections = json_append(take_jv(&run->outcome->connections), connection);
+	return 0;
+}
+
 /* What the driver itself has to say. */
 static int take_event(struct run *run, const struct frame *frame)
 {
@@ -261,7 +281,9 @@ static int take_event(struct run *run, const struct frame *frame)
 			 message != NULL ? message : "this machine cannot make a sandbox");
 		const char *hint = json_str(object, "hint");
 		sbx_hint(&run->outcome->trouble, "%s", hint != NULL ? hint : "sbx-run --check says what is missing");
-	} else if (strcmp(event, "failed") == 0)
+	} else if (strcmp(event, "connection") == 0)
+		return take_connection(run, object);
+	else if (strcmp(event, "failed") == 0)
 		take_end(run, object, TOLD_FAILED);
 	else if (strcmp(event, "lost") == 0)
 		take_end(run, object, TOLD_LOST);

@@ -60,6 +60,7 @@ void prepared_clear(struct prepared *p)
 	jv_free(take_jv(&p->backend));
 	jv_free(take_jv(&p->unshown));
 	jv_free(take_jv(&p->state_facts));
+	egress_pins_clear(&p->pins);
 	ws_state_close(&p->ws);
 	scrub_free(take_ptr(&p->scrub));
 	free(take_ptr(&p->state_file));
@@ -354,6 +355,15 @@ static int take_work(struct prepared *p, const struct config *config, const stru
 	return take_parts(p, config, state, err);
 }
 
+/* A cluster's driver knows its destinations itself. */
+static int take_egress(struct prepared *p, struct sbx_error *err)
+{
+	const char *driver = json_str(p->run, "driver");
+
+	p->job.pins = &p->pins;
+	return driver != NULL && strcmp(driver, "local") == 0 ? sandbox_egress(p->run, &p->pins, err) : 0;
+}
+
 int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
 		    const struct secret *key, jv call, int run_fd, int credentials_fd, int secrets_fd,
 		    struct sbx_error *err)
@@ -367,7 +377,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->run))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
 	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 ||
-	    driver_can(p->run, err) < 0 || take_signals(p, state, policy, err) < 0 ||
+	    driver_can(p->run, err) < 0 || take_egress(p, err) < 0 || take_signals(p, state, policy, err) < 0 ||
 	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
 	    hostcheck(config, state, key, call, p->writes ? &p->ws : NULL, &plan, err) < 0 ||
 	    take_work(p, config, state, call, &plan, err) < 0 ||

@@ -5,6 +5,7 @@
 
 #include "config.h"
 #include "sandbox.h"
+#include "sandbox_egress.h"
 #include "workspace.h"
 
 struct prepared {
@@ -20,6 +21,7 @@ struct prepared {
 			   one */
 	struct ws_state ws;	/* access write: locked until it is closed */
 	int writes;		/* 1: access write */
+	struct egress_pins pins; /* of the local driver's relay; owned */
 	struct scrub *scrub;	/* owned */
 	char *state_file, *rc, *signals; /* owned */
 	struct sandbox_job job; /* its tree, plan and state descriptors are owned by this */
@@ -30,7 +32,7 @@ void prepared_clear(struct prepared *p);
 
 /* Lock and copy what CALL's policy.run names; the lock of a state that is written comes first, so that nothing moves
  * between the last look (hostcheck, made here) and the run. RUN_FD is the call's directory. "no_credentials" (76) when
- * the call has some and CREDENTIALS_FD is -1, "not_approved" (77) for a call that may not run, "signals_missing" (78)
+ * the call has some and CREDENTIALS_FD is -1, "not_approved" (77) for a call that may not run, what sandbox_egress says for the local driver, "signals_missing" (78)
  * when a step's plan could be judged by its structure alone. */
 int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
 		    const struct secret *key, jv call, int run_fd, int credentials_fd, int secrets_fd,

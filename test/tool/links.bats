@@ -72,6 +72,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 	allowed "$SBX_LIBEXEC/sbx-cred-vault" libjq libyaml-0 libcurl
 	allowed "$SBX_LIBEXEC/sbx-cred-kubernetes" libjq libyaml-0 libcurl
 	allowed "$SBX_LIBEXEC/sbx-witness" libjq libcurl
+	allowed "$SBX_LIBEXEC/sbx-resolve"
 	allowed "$SBX_LIBEXEC/sbx-run-kubernetes" libjq libyaml-0 libcurl
 }
 

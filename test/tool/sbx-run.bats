@@ -392,7 +392,7 @@ no_sleeper() {
 
 # --- refused before anything starts ---
 
-@test "egress that the driver cannot give" {
+@test "a destination that nothing explains" {
 	make_call networked
 	run_sbx 78 bash -c "sbx-run <'$T/call'"
 	assert_call egress_unsupported

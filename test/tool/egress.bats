@@ -1,0 +1,114 @@
+# egress: of a tool with the local driver, through the whole chain: what policy.yaml names answers, pinned to one address, and is in the record.
+
+load ../helpers
+
+setup() {
+	fresh_state
+	mkfifo "$T/life"
+	"$SBX_BUILD/test/tcpend" "$T/port" echo <"$T/life" >"$T/far" 3>&- &
+	exec {LIFE}>"$T/life"
+	wait_until 10 test -s "$T/port"
+	PORT=$(cat "$T/port")
+	sed -i "s|^programs:|&\n  ways: {path: \"$SBX_BUILD/test/ways\"}|" "$T/policy/policy.yaml"
+}
+
+teardown() {
+	exec {LIFE}>&-
+}
+
+# destinations LINE...: egress: of policy.yaml.
+destinations() {
+	sed -i '/^egress:/,$d' "$T/policy/policy.yaml"
+	{
+		echo 'egress:'
+		printf '  %s\n' "$@"
+	} >>"$T/policy/policy.yaml"
+}
+
+# tool NAME EGRESS ARGV: a tool with one step.
+tool() {
+	cat >"$T/policy/tools/$1.yaml" <<-TOOL
+		name: $1
+		description: Says hello to the far end.
+		tier: low
+		steps:
+		  - $3
+		egress: $2
+		require: {isolation: local}
+		tests:
+		  - {params: {}, expect: allow}
+	TOOL
+}
+
+# greet RC ADDRESS: a call of the tool greet; its answer in $output.
+greet() {
+	tool greet '[far]' "[ways, talk, \"$2\", \"$PORT\", hello]"
+	run_sbx "$1" sbx-call greet
+}
+
+connections() {
+	sbx-audit show --event sandbox.connections --json | jq -rc ".connections[] | $1"
+}
+
+@test "a destination of the policy answers, and stands in evidence and record" {
+	destinations "far: {to: \"127.0.0.1:$PORT\"}"
+	greet 0 127.0.0.1
+	assert_json .result.stdout "said hello"
+	assert_json .result.isolation.network relay
+	assert_json .result.isolation.egress.relayed.far "127.0.0.1:$PORT"
+	assert_equal "$(connections '.destination, .address, .sent, .received, .end')" $'far\n127.0.0.1:'"$PORT"$'\n5\n5\nclosed'
+	sbx-audit verify >/dev/null
+}
+
+@test "a tool without egress: reaches nothing, though the policy names it" {
+	destinations "far: {to: \"127.0.0.1:$PORT\"}"
+	tool greet '[]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
+	run_sbx 0 sbx-call greet
+	assert_json .result.isolation.network none
+	[[ $(jq -r .result.stdout <<<"$output") =~ ^(EACCES|ENETUNREACH|ECONNREFUSED)$ ]]
+	assert_equal "$(connections .end)" ""
+}
+
+@test "a name is asked for once, outside, and means that address inside" {
+	destinations "far: {to: \"localhost:$PORT\", private: true}"
+	greet 0 127.0.0.1
+	assert_json .result.stdout "said hello"
+	assert_json .result.isolation.egress.relayed.far "127.0.0.1:$PORT"
+}
+
+@test "a name that leads to this machine, and none that leads anywhere: refused before anything starts" {
+	destinations "far: {to: \"localhost:$PORT\"}"
+	greet 77 127.0.0.1
+	assert_json .error.code egress_refused
+	assert_json .result.state refused
+	assert_contains "$output" "private: true"
+	assert_equal "$(sbx-audit show --event sandbox.started --json)" ""
+	destinations "far: {to: \"no-such-name.invalid:$PORT\"}"
+	greet 69 127.0.0.1
+	assert_json .error.code egress_unresolved
+	assert_equal "$(cat "$T/far")" ""
+}
+
+@test "a name that nothing explains is refused; what is written wrongly is named when the policy is read" {
+	destinations "other: {to: \"127.0.0.1:$PORT\"}"
+	greet 78 127.0.0.1
+	assert_json .error.code egress_unsupported
+	for bad in "far: {to: \"127.0.0.1\"}" "far: {to: \"127.0.0.1:0\"}" "far: {to: \"a b:1\"}" "far: {to: \":1\"}" "far: {to: \"[::1]:1\"}" "far: {}" \
+		"far: {to: \"a:1\", also: x}" "Far: {to: \"a:1\"}"; do
+		destinations "$bad"
+		run_sbx 78 sbx-policy list
+		assert_contains "$stderr" policy.yaml:
+	done
+}
+
+@test "kubernetes-api is the server of the call's target" {
+	cat >>"$T/sbx.yaml" <<-EOF
+		targets:
+		  here: {server: "https://127.0.0.1:$PORT"}
+	EOF
+	tool greet '[kubernetes-api]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
+	sed -i 's|^steps:|params:\n  cluster: {type: target}\n&|; s|params: {}, expect: allow|params: {cluster: here}, given: {targets: [here]}, expect: allow|' "$T/policy/tools/greet.yaml"
+	run_sbx 0 sbx-call greet cluster=here
+	assert_json .result.stdout "said hello"
+	assert_json '.result.isolation.egress.relayed["kubernetes-api"]' "127.0.0.1:$PORT"
+}
