@@ -238,6 +238,7 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 {
 	auto_buf limits = BUF_INIT(LIMITS_MAX), egress = BUF_INIT(EGRESS_MAX);
 	struct spawn_fd fds[ISOLATE_MAX_FDS];
+	struct sockaddr_in listen[ISOLATE_MAX_LISTEN];
 	size_t count = 0;
 
 	if (pipe2(p->frames, O_CLOEXEC) < 0 || pipe2(p->control, O_CLOEXEC) < 0)
@@ -273,6 +274,8 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 	fds[count++] = (struct spawn_fd){INNER_INPUTS, o->fds.inputs};
 	if (o->fds.credentials >= 0)
 		fds[count++] = (struct spawn_fd){INNER_CREDENTIALS, o->fds.credentials};
+	for (size_t i = 0; i < o->egress.count; i++)
+		listen[i] = o->egress.list[i].address;
 	struct isolate what = {
 		.entry = entry,
 		.argv = arguments,
@@ -282,7 +285,7 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 		.fds = fds,
 		.fd_count = count,
 		.life_fd = p->control[0],
-		.listen = o->egress.addresses,
+		.listen = listen,
 		.listen_count = o->egress.count,
 		.hosts = o->egress.count > 0 ? buf_str(&o->egress.hosts) : NULL,
 		.flags = o->fds.credentials >= 0 ? ISOLATE_CREDENTIALS : 0,

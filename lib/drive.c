@@ -183,7 +183,7 @@ static int turn(struct loop *l, struct sbx_error *err)
 	return relay_is_waiting(&l->relay) ? send_pending(l, err) : 0;
 }
 
-/* Nobody reads any more: let it stop in its own time, for it may hold a state, and then end it. */
+/* Nobody reads any more: let it stop in its own time, for it may hold a state, here or far away, and then end it. */
 static void wind_down(struct loop *l)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;
@@ -192,8 +192,13 @@ static void wind_down(struct loop *l)
 	stop(l, "stopped", "", &ignored);
 	int64_t until = l->phase == STOPPING ? l->next : clock_mono_ms();
 	while (l->frames >= 0 && clock_left_ms(until) > 0) {
-		struct pollfd more = {.fd = l->frames, .events = POLLIN};
-		if (poll(&more, 1, clock_left_ms(until)) <= 0 || read(l->frames, block, sizeof block) <= 0)
+		struct pollfd more[] = {{.fd = l->frames, .events = POLLIN},
+					{.fd = egress_relay_fd(l->egress), .events = POLLIN}};
+		if (poll(more, ARRAY_LEN(more), clock_left_ms(until)) <= 0)
+			break;
+		if (more[1].revents)
+			egress_relay_turn(l->egress);
+		if (more[0].revents && read(l->frames, block, sizeof block) <= 0)
 			break;
 	}
 	if (spawn_wait(l->d->child, until, &l->status) != 1)

@@ -19,7 +19,7 @@ void egress_list_init(struct egress_list *list)
 void egress_list_clear(struct egress_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		free(list->names[i]);
+		free((void *)list->list[i].name);
 	list->count = 0;
 	buf_clear(&list->hosts);
 }
@@ -61,13 +61,10 @@ int egress_list_add(struct egress_list *list, const char *text)
 	if (name == NULL || list->count == LIMIT_EGRESS || read_address(rest, &address) < 0)
 		return -1;
 	for (size_t i = 0; i < list->count; i++)
-		if (list->addresses[i].sin_addr.s_addr == address.sin_addr.s_addr &&
-		    list->addresses[i].sin_port == address.sin_port)
+		if (list->list[i].address.sin_addr.s_addr == address.sin_addr.s_addr &&
+		    list->list[i].address.sin_port == address.sin_port)
 			return -1;
-	list->addresses[list->count] = address;
-	list->names[list->count] = take_ptr(&name);
-	list->list[list->count] = (struct egress_destination){.name = list->names[list->count], .address = address};
-	list->count++;
+	list->list[list->count++] = (struct egress_destination){.name = take_ptr(&name), .address = address};
 	return 0;
 }
 

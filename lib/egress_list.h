@@ -7,9 +7,7 @@
 #include "limit.h"
 
 struct egress_list {
-	struct egress_destination list[LIMIT_EGRESS];
-	struct sockaddr_in addresses[LIMIT_EGRESS]; /* the same, one behind the other */
-	char *names[LIMIT_EGRESS];		    /* owned */
+	struct egress_destination list[LIMIT_EGRESS]; /* their names are owned */
 	size_t count;
 	struct buf hosts; /* an /etc/hosts (hosts(5)) */
 };

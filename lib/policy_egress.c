@@ -86,11 +86,9 @@ static int place_of_server(const char *server, char out[PLACE_MAX])
 	return is_place(out) ? 0 : -1;
 }
 
-static jv destination(const char *name, const char *to, int private)
+static jv destination(const char *to, int private)
 {
-	jv d = json_set_str(json_set_str(jv_object(), "name", name), "to", to);
-
-	return json_set_bool(d, "private", private);
+	return json_set_bool(json_set_str(jv_object(), "to", to), "private", private);
 }
 
 /* The operator wrote the server into the settings: that is as much as private: true. */
@@ -102,25 +100,31 @@ static jv api_of_target(const struct policy_world *world, jv target)
 
 	if (place_of_server(json_str(settings, "server"), place) < 0)
 		return jv_invalid();
-	return destination(api_name, place, 1);
+	return destination(place, 1);
+}
+
+/* Another driver's settings say what a destination is there. */
+static int is_local(const struct policy_world *world)
+{
+	return world->driver != NULL && strcmp(world->driver, "local") == 0;
 }
 
 jv egress_resolve(const struct policy_world *world, jv root, jv tool, jv target)
 {
 	auto_jv egress = json_array(tool, "egress"), known = json_object(root, "egress");
-	jv out = jv_array();
+	jv out = jv_object();
 
-	for (int i = 0, n = json_length(egress); i < n; i++) {
+	for (int i = 0, n = is_local(world) ? json_length(egress) : 0; i < n; i++) {
 		auto_jv member = json_at(egress, i);
 		const char *name = json_text(member);
 		auto_jv entry = json_object(known, name);
 		jv found = jv_invalid();
 		if (jv_is_valid(entry))
-			found = destination(name, json_str(entry, "to"), json_bool(entry, "private") == 1);
+			found = destination(json_str(entry, "to"), json_bool(entry, "private") == 1);
 		else if (strcmp(name, api_name) == 0)
 			found = api_of_target(world, target);
 		if (jv_is_valid(found))
-			out = json_append(out, found);
+			out = json_set(out, name, found);
 	}
 	return out;
 }

@@ -134,8 +134,8 @@ int scope_resolve(const struct policy_world *world, jv root, const struct scope_
 /* Check one of egress: in policy.yaml. */
 int egress_check(const struct schema *s, const struct yaml_at *at, const char *name, jv entry);
 int egress_check_tool(const struct schema *s, jv tool);
-/* The member "destinations" of policy.run (the caller's): {name, to: "HOST:PORT", private} for each name of the tool's egress: that
- * policy.yaml has, and for kubernetes-api the server of TARGET. What is left out is the driver's to know. */
+/* The member "destinations" of policy.run (the caller's), for the local driver: {NAME: {to: "HOST:PORT", private}} with each name of the
+ * tool's egress: that policy.yaml has, and with kubernetes-api, the server of TARGET. */
 jv egress_resolve(const struct policy_world *world, jv root, jv tool, jv target);
 
 /* --- policy_run.c --- */

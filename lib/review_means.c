@@ -142,21 +142,15 @@ static void put_workspace(struct writer *w, jv workspace)
 /* Names of destinations, with where they lead as far as the policy says it. */
 static jv egress_words(jv run)
 {
-	auto_jv names = json_array(run, "egress"), known = json_array(run, "destinations");
+	auto_jv names = json_array(run, "egress"), known = json_object(run, "destinations");
 	jv words = jv_array();
 
 	for (int i = 0, n = json_length(names); i < n; i++) {
 		auto_jv name = json_at(names, i);
-		jv word = jv_copy(name);
-		for (int k = 0, all = json_length(known); k < all; k++) {
-			auto_jv one = json_at(known, k);
-			if (json_text(name) != NULL && json_str(one, "name") != NULL && json_str(one, "to") != NULL &&
-			    strcmp(json_str(one, "name"), json_text(name)) == 0) {
-				jv_free(word);
-				word = jv_string_fmt("%s (%s)", json_text(name), json_str(one, "to"));
-			}
-		}
-		words = json_append(words, word);
+		const char *text = json_text(name);
+		auto_jv place = json_object(known, text != NULL ? text : "");
+		const char *to = json_str(place, "to");
+		words = json_append(words, text != NULL && to != NULL ? jv_string_fmt("%s (%s)", text, to) : jv_copy(name));
 	}
 	return words;
 }

@@ -135,6 +135,15 @@ static int add_places(struct arguments *args, const struct sandbox_job *job, con
 	return add(args, err, "--state") < 0 ? -1 : add(args, err, "%s:%s", job->state_file, target);
 }
 
+/* Names that share a front have one address: what connects there goes the same way. */
+static int is_given(const struct egress_pins *pins, size_t until, const struct egress_pin *pin)
+{
+	for (size_t i = 0; i < until; i++)
+		if (pins->list[i].address.s_addr == pin->address.s_addr && pins->list[i].port == pin->port)
+			return 1;
+	return 0;
+}
+
 /* What the relay joins: each destination by its one address, and its name for the steps. */
 static int add_egress(struct arguments *args, const struct egress_pins *pins, struct sbx_error *err)
 {
@@ -143,7 +152,8 @@ static int add_egress(struct arguments *args, const struct egress_pins *pins, st
 	for (size_t i = 0; pins != NULL && i < pins->count; i++) {
 		const struct egress_pin *pin = &pins->list[i];
 		inet_ntop(AF_INET, &pin->address, address, sizeof address);
-		if (add(args, err, "--egress") < 0 || add(args, err, "%s=%s:%u", pin->name, address, (unsigned)pin->port) < 0)
+		if (!is_given(pins, i, pin) && (add(args, err, "--egress") < 0 ||
+						add(args, err, "%s=%s:%u", pin->name, address, (unsigned)pin->port) < 0))
 			return -1;
 		if (pin->host != NULL && (add(args, err, "--host") < 0 || add(args, err, "%s=%s", pin->host, address) < 0))
 			return -1;
@@ -209,7 +219,7 @@ static char *find_driver(const char *name, struct sbx_error *err)
 	return process_helper(helper, err);
 }
 
-int driver_can(jv run, struct sbx_error *err)
+int driver_is_there(jv run, struct sbx_error *err)
 {
 	auto_free char *path = find_driver(json_str(run, "driver"), err);
 

@@ -16,7 +16,7 @@ struct driver {
 	}
 
 /* The driver that policy.run names is there: "missing_helper" (78). */
-int driver_can(jv run, struct sbx_error *err);
+int driver_is_there(jv run, struct sbx_error *err);
 
 /* Start it with the table and the inputs of JOB. */
 int driver_start(struct driver *driver, const struct sandbox_job *job, struct sbx_error *err);

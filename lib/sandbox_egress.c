@@ -24,19 +24,6 @@ void egress_pins_clear(struct egress_pins *pins)
 	pins->count = 0;
 }
 
-static jv find(jv run, const char *name)
-{
-	auto_jv all = json_array(run, "destinations");
-
-	for (int i = 0, n = json_length(all); i < n; i++) {
-		auto_jv one = json_at(all, i);
-		const char *known = json_str(one, "name");
-		if (known != NULL && strcmp(known, name) == 0)
-			return jv_copy(one);
-	}
-	return jv_invalid();
-}
-
 static int unresolved(const char *host, struct sbx_error *err)
 {
 	sbx_fail(err, SBX_UNAVAILABLE, "egress_unresolved", "%.100s has no IPv4 address, or nobody said so in time", host);
@@ -52,8 +39,14 @@ static int ask(const char *host, struct in_addr *address, struct sbx_error *err)
 	auto_buf answer = BUF_INIT(ANSWER_MAX);
 	int status = 0;
 
-	if (path == NULL || spawn_capture(&what, NULL, 0, &answer, clock_mono_ms() + resolve_ms, &status, err) < 0)
+	if (path == NULL)
 		return -1;
+	if (spawn_capture(&what, NULL, 0, &answer, clock_mono_ms() + resolve_ms, &status, err) < 0) {
+		if (strcmp(err->code, "timeout") != 0)
+			return -1;
+		sbx_error_clear(err);
+		return unresolved(host, err);
+	}
 	return spawn_exit_code(status) == 0 && inet_pton(AF_INET, buf_str(&answer), address) == 1 ? 0
 												   : unresolved(host, err);
 }
@@ -79,7 +72,7 @@ static int allow(const struct egress_pin *pin, int private, struct sbx_error *er
 
 static int pin_one(jv run, const char *name, struct egress_pin *pin, struct sbx_error *err)
 {
-	auto_jv found = find(run, name);
+	auto_jv all = json_object(run, "destinations"), found = json_object(all, name);
 	const char *to = json_str(found, "to"), *colon = to != NULL ? strrchr(to, ':') : NULL;
 	char host[HOST_MAX];
 	uint64_t port;

@@ -377,7 +377,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->run))
 		return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the call has nothing to run");
 	if (check_approval(call, err) < 0 || result_fits(call, err) < 0 ||
-	    driver_can(p->run, err) < 0 || take_egress(p, err) < 0 || take_signals(p, state, policy, err) < 0 ||
+	    driver_is_there(p->run, err) < 0 || take_egress(p, err) < 0 || take_signals(p, state, policy, err) < 0 ||
 	    take_credentials(p, call, credentials_fd, secrets_fd, err) < 0 || take_state(p, state, err) < 0 ||
 	    hostcheck(config, state, key, call, p->writes ? &p->ws : NULL, &plan, err) < 0 ||
 	    take_work(p, config, state, call, &plan, err) < 0 ||

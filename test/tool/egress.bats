@@ -1,19 +1,16 @@
 # egress: of a tool with the local driver, through the whole chain: what policy.yaml names answers, pinned to one address, and is in the record.
 
 load ../helpers
+load ../far-end
 
 setup() {
 	fresh_state
-	mkfifo "$T/life"
-	"$SBX_BUILD/test/tcpend" "$T/port" echo <"$T/life" >"$T/far" 3>&- &
-	exec {LIFE}>"$T/life"
-	wait_until 10 test -s "$T/port"
-	PORT=$(cat "$T/port")
+	far_end "$T" echo
 	sed -i "s|^programs:|&\n  ways: {path: \"$SBX_BUILD/test/ways\"}|" "$T/policy/policy.yaml"
 }
 
 teardown() {
-	exec {LIFE}>&-
+	far_end_stop
 }
 
 # destinations LINE...: egress: of policy.yaml.
@@ -87,6 +84,40 @@ connections() {
 	greet 69 127.0.0.1
 	assert_json .error.code egress_unresolved
 	assert_equal "$(cat "$T/far")" ""
+}
+
+@test "a name that leads to a cloud's metadata, or to no host, is refused whatever the policy says; a private one needs its word" {
+	# Numbers that getaddrinfo(3) reads as addresses are names all the same.
+	for bad in 'far: {to: "2852039166:80", private: true}' 'far: {to: "224.0.0.1:80", private: true}' 'far: {to: "10.1:80"}'; do
+		destinations "$bad"
+		greet 77 127.0.0.1
+		assert_json .error.code egress_refused
+	done
+	for fine in 'far: {to: "169.254.169.254:80"}' 'far: {to: "10.1:80", private: true}' 'far: {to: "10.0.0.1:80"}'; do
+		destinations "$fine"
+		greet 0 127.0.0.1
+		assert_json .result.isolation.network relay
+	done
+}
+
+@test "two names of one place" {
+	destinations "far: {to: \"127.0.0.1:$PORT\"}" "other: {to: \"localhost:$PORT\", private: true}"
+	tool greet '[far, other]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
+	run_sbx 0 sbx-call greet
+	assert_json .result.stdout "said hello"
+}
+
+@test "a name that nobody answers for is given up" {
+	local own=$T/own
+	mkdir -p "$own/libexec"
+	cp -r "$SBX_BIN" "$own/bin"
+	cp -r "$SBX_LIBEXEC" "$own/libexec/sbx"
+	rm "$own/libexec/sbx/sbx-resolve"
+	cp "$SBX_BUILD/test/stepper" "$own/libexec/sbx/sbx-resolve"
+	destinations "far: {to: \"sleep:$PORT\"}"
+	tool greet '[far]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
+	PATH=$own/bin:$PATH run_sbx 69 "$own/bin/sbx-call" greet
+	assert_json .error.code egress_unresolved
 }
 
 @test "a name that nothing explains is refused; what is written wrongly is named when the policy is read" {

@@ -2,6 +2,7 @@
 
 load ../helpers
 load ../sandbox
+load ../far-end
 
 setup_file() { sandbox_setup_file; }
 teardown_file() { sandbox_teardown_file; }
@@ -15,19 +16,6 @@ setup() {
 teardown() {
 	far_end_stop
 	sandbox_teardown
-}
-
-# far_end HOW [ADDRESS]: a server on this machine; its port in $PORT.
-far_end() {
-	mkfifo "$D/life"
-	"$SBX_BUILD/test/tcpend" "$D/port" "$@" <"$D/life" >"$D/far" 3>&- &
-	exec {LIFE}>"$D/life"
-	wait_until 10 test -s "$D/port"
-	PORT=$(cat "$D/port")
-}
-
-far_end_stop() {
-	[ -z "${LIFE-}" ] || exec {LIFE}>&-
 }
 
 # The connections of the run: what the driver says of each.
@@ -49,7 +37,7 @@ connections() {
 }
 
 @test "a destination answers at the first connection, both ways, and what it was is told" {
-	far_end echo
+	far_end "$D" echo
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
 	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" hello end
 	assert_equal "$(said out 1)" "said hello"
@@ -59,7 +47,7 @@ connections() {
 }
 
 @test "without a destination there is no network, and no file of names" {
-	far_end echo
+	far_end "$D" echo
 	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" hello end
 	[[ $(said out 1) =~ ^(EACCES|ENETUNREACH|ECONNREFUSED)$ ]]
 	assert_equal "$(frame hello .network)" none
@@ -71,7 +59,7 @@ connections() {
 @test "the destination's own address stands inside, and its names" {
 	ip=$(ip -4 -o addr show scope global 2>/dev/null | sed -nE '1s/.* inet ([0-9.]+).*/\1/p')
 	[ -n "$ip" ] || skip "no address but the loopback's here"
-	far_end say "$ip"
+	far_end "$D" say "$ip"
 	OPTIONS+=(--egress "far=$ip:$PORT" --host far.example="$ip")
 	sandbox 0 step /app/ways talk "$ip" "$PORT" "" end
 	assert_equal "$(said out 1)" "said far end"
@@ -144,18 +132,10 @@ expected_ways() {
 }
 
 @test "every other way out is closed while a destination is open" {
-	far_end echo 127.0.0.2
+	far_end "$D" echo 127.0.0.2
 	OPTIONS+=(--egress "far=127.0.0.2:$PORT")
 	sandbox 0 step /app/ways out 127.0.0.2 "$PORT" end
-	said out 1 >"$D/ways"
-	while read -r name want; do
-		got=$(sed -n "s/^$name //p" "$D/ways")
-		[[ "|$want|" == *"|$got|"* ]] || {
-			printf '%s: expected %s, got "%s"\n' "$name" "$want" "$got"
-			return 1
-		}
-	done < <(expected_ways)
-	assert_equal "$(wc -l <"$D/ways")" "$(expected_ways | wc -l)"
+	check_attempts expected_ways
 	assert_equal "$(connections .end)" ""
 	sandbox 0 step /app/ways talk 127.0.0.2 "$PORT" hello end
 	assert_equal "$(said out 1)" "said hello"
@@ -163,7 +143,7 @@ expected_ways() {
 }
 
 @test "a step that analyses has no network, the others have" {
-	far_end echo
+	far_end "$D" echo
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
 	sandbox 0 step analyse /app/ways talk 127.0.0.1 "$PORT" hello end step /app/ways talk 127.0.0.1 "$PORT" again end
 	assert_equal "$(said out 1)" EACCES
@@ -172,7 +152,7 @@ expected_ways() {
 }
 
 @test "many at once, more than that wait; bulk in both directions" {
-	far_end echo
+	far_end "$D" echo
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --connections 8)
 	sandbox 0 step /app/ways many 127.0.0.1 "$PORT" 12 end step /app/ways bulk 127.0.0.1 "$PORT" 20 end
 	assert_equal "$(said out 1)" "answered 8"
@@ -181,7 +161,7 @@ expected_ways() {
 }
 
 @test "past the traffic that is allowed, connections break off" {
-	far_end echo
+	far_end "$D" echo
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --traffic 1000000)
 	sandbox 0 step /app/ways bulk 127.0.0.1 "$PORT" 4 end step /app/ways talk 127.0.0.1 "$PORT" x end
 	[[ $(said out 1) != "came back $((4 << 20))" ]]
@@ -193,7 +173,7 @@ expected_ways() {
 }
 
 @test "what a step holds open ends with the step; what it said without waiting arrives" {
-	far_end silent
+	far_end "$D" silent
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
 	sandbox 0 step /app/ways hold 127.0.0.1 "$PORT" end step /app/ways hello 127.0.0.1 "$PORT" end
 	assert_equal "$(connections .sent | sort -n | tr '\n' ' ')" "0 6 "
@@ -201,7 +181,7 @@ expected_ways() {
 }
 
 @test "a far end that breaks off, or says something and closes" {
-	far_end reset
+	far_end "$D" reset
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
 	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" x end
 	assert_equal "$(said out 1)" ECONNRESET
@@ -209,7 +189,7 @@ expected_ways() {
 }
 
 @test "a killed driver leaves neither sandbox nor connection" {
-	far_end silent
+	far_end "$D" silent
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
 	sandbox_in_background step /app/ways bulk 127.0.0.1 "$PORT" 1 end
 	wait_until 5 grep -q connection "$D/far"
