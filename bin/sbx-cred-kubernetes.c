@@ -22,11 +22,9 @@ struct program {
 		.work = PROVIDER_WORK_INIT, .access = KUBE_ACCESS_INIT                                                 \
 	}
 
-static int open_program(const struct provider *provider, struct program *p, struct sbx_error *err)
+static int open_server(struct program *p, struct sbx_error *err)
 {
 	p->cred.deadline = clock_mono_ms() + PROVIDER_VERB_MS;
-	if (provider_work_open(provider, "kubernetes", &p->work, err) < 0)
-		return -1;
 	auto_jv settings = config_settings(p->work.config.providers, "kubernetes");
 	p->target = json_object(p->work.request, "target");
 	if (kube_cred_settings_read(settings, p->target, &p->settings, err) < 0 ||
@@ -66,8 +64,10 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct kube_cred_scope scope = {.role = NULL};
-	int result = open_program(provider, &p, err);
+	int result = provider_work_open(provider, "kubernetes", &p.work, err);
 
+	if (result == 0)
+		result = open_server(&p, err);
 	if (result == 0)
 		result = kube_cred_scope_read(p.work.request, &scope, err);
 	if (result == 0)
@@ -81,11 +81,14 @@ static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct provider_outcome outcome;
-	int result = open_program(provider, &p, err), found = 0;
+	int result = provider_work_open(provider, "kubernetes", &p.work, err), found = 0;
 
+	/* Settings that are wrong have made nothing. */
 	if (result == 0)
 		result = found = provider_revoke_begin(&p.work, &outcome, err);
 	if (found == 1)
+		result = open_server(&p, err);
+	if (found == 1 && result == 0)
 		result = kube_cred_revoke(&p.cred, &p.work.journal, &outcome, err);
 	if (result == 0)
 		result = provider_revoke_end(provider, &p.work, &outcome, err);

@@ -116,12 +116,11 @@ static int do_revoke(const struct provider *provider, struct sbx_error *err)
 	struct provider_outcome outcome;
 	int result = provider_work_open(provider, "vault", &p.work, err), found = 0;
 
-	if (result == 0)
-		result = open_server(&p, err);
+	/* Settings that are wrong have made nothing. */
 	if (result == 0)
 		result = found = provider_revoke_begin(&p.work, &outcome, err);
 	if (found == 1)
-		result = log_in(&p, err);
+		result = open_server(&p, err) < 0 ? -1 : log_in(&p, err);
 	if (found == 1 && result == 0)
 		result = vault_revoke(&p.vault, &p.session, &p.work.journal, &outcome, err);
 	if (result == 0)

@@ -92,19 +92,25 @@ static int is_heard(const struct program *p, int pause_ms)
 	return poll(&reply, 1, pause_ms) == 0;
 }
 
-/* Ask until it is refused; the status of the last answer. */
+/* Ask until it is refused; the status of the last answer, -1 with WHY when there has been none for too long to say what is
+ * so now. */
 static int await_refusal(const struct program *p, struct sbx_error *why)
 {
-	int64_t deadline = clock_mono_ms() + p->wait_ms;
+	int64_t deadline = clock_mono_ms() + p->wait_ms, answered = 0;
 	int last = -1;
 
 	for (int pause_ms = PAUSE_FIRST_MS;; pause_ms = pause_ms * 2 < PAUSE_LAST_MS ? pause_ms * 2 : PAUSE_LAST_MS) {
 		struct sbx_error failed = SBX_ERROR_INIT;
 		int64_t end = clock_mono_ms() + ONCE_MS;
 		int status = witness_ask(&p->witness, end < deadline ? end : deadline, &failed);
-		if (status < 0 && last < 0)
+		if (status >= 0) {
+			last = status;
+			answered = clock_mono_ms();
+		} else {
 			*why = failed;
-		last = status < 0 ? last : status;
+			if (clock_mono_ms() - answered > ONCE_MS)
+				last = -1;
+		}
 		if (witness_is_refusal(last) || clock_left_ms(deadline) == 0 || !is_heard(p, pause_ms))
 			return last;
 	}

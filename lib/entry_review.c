@@ -8,6 +8,7 @@
 #include "io.h"
 #include "review_quote.h"
 #include "review_words.h"
+#include "setting.h"
 
 static int differs(const char *what, struct sbx_error *err)
 {
@@ -161,13 +162,16 @@ static int is_shown(const char *pair)
 {
 	const char *value = strchr(pair, '=') + 1;
 
-	return strcmp(pair, SANDBOX_RC_PAIR) != 0 &&
-	       strncmp(value, SANDBOX_CREDENTIALS "/", sizeof SANDBOX_CREDENTIALS) != 0;
+	return strcmp(pair, SANDBOX_RC_PAIR) != 0 && !setting_is_ours(value, strlen(value));
 }
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	size_t x_len = strcspn(x, "="), y_len = strcspn(y, "=");
+	int order = memcmp(x, y, x_len < y_len ? x_len : y_len);
+
+	return order != 0 ? order : x_len < y_len ? -1 : x_len > y_len;
 }
 
 /* The pairs in the order of their names, as the text has them. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "env_name.h"
 #include "entry_review.h"
 #include "entry_trust.h"
 #include "io.h"
@@ -49,21 +50,27 @@ static int read_section(const struct steps *table, int inputs_fd, char **bytes, 
 	return 0;
 }
 
-/* What makes a program start others, or Terraform take other options than its arguments: the policy of a sound machine
- * refuses these, too. */
+/* Where Terraform finds its settings and plugins: a policy may say that, but here the image does. */
+static int is_the_images(const char *pair)
+{
+	static const char *const prefixes[] = {"TF_PLUGIN_", "TF_CLI_CONFIG_FILE=", "TERRAFORM_CONFIG="};
+
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (strncmp(pair, prefixes[i], strlen(prefixes[i])) == 0)
+			return strcmp(pair, SANDBOX_RC_PAIR) != 0;
+	return 0;
+}
+
 static int check_environment(const struct steps *table, struct sbx_error *err)
 {
-	static const char *const prefixes[] = {"LD_",	     "GLIBC_",		   "TF_CLI_ARGS",     "TF_REATTACH_PROVIDERS",
-					       "TF_PLUGIN_", "TF_CLI_CONFIG_FILE=", "TERRAFORM_CONFIG="};
+	char quoted[SBX_QUOTE_SIZE];
 
 	for (char **pair = table->env; *pair != NULL; pair++) {
-		if (strcmp(*pair, SANDBOX_RC_PAIR) == 0)
-			continue; /* the image's own */
-		for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-			if (strncmp(*pair, prefixes[i], strlen(prefixes[i])) == 0)
-				return sbx_fail(err, SBX_DENIED, "environment_refused",
-						"a variable of the steps begins with %s, which this image does not take",
-						prefixes[i]);
+		size_t name = strcspn(*pair, "=");
+		if (env_name_is_forbidden(*pair, name) || is_the_images(*pair))
+			return sbx_fail(err, SBX_DENIED, "environment_refused",
+					"the steps have a variable %s, which this image does not take",
+					sbx_quote(quoted, *pair, name));
 	}
 	return 0;
 }

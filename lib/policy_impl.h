@@ -60,8 +60,6 @@ int64_t root_threshold(jv root, enum tier tier);
 /* What untrusted output does to the calls after it, from "taint" of policy.yaml: the tier (TIER_LOW: nothing), and how
  * long it counts. */
 void root_taint(jv root, enum tier *raise, int64_t *for_s);
-/* The names a program may be given in its environment. */
-int env_name_is_forbidden(const char *name);
 
 extern const struct field limit_fields[];
 enum { LIMIT_FIELDS = 8 };

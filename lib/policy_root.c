@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "env_name.h"
 #include "isolation.h"
 #include "policy_impl.h"
 #include "steps.h"
@@ -36,58 +37,13 @@ int tier_parse(const char *name, enum tier *tier)
 	return -1;
 }
 
-/* Names that make a program load, start or log something else than what the policy says: no credential and no fixed
- * setting needs them. */
-int env_name_is_forbidden(const char *name)
-{
-	static const char *const names[] = {
-		"PATH",
-		"HOME",
-		"IFS",
-		"ENV",
-		"BASH_ENV",
-		"SHELLOPTS",
-		"BASHOPTS",
-		"PS4",
-		"TMPDIR",
-		"GCONV_PATH",
-		"LOCPATH",
-		"NLSPATH",
-		"GLIBC_TUNABLES",
-		"TF_REATTACH_PROVIDERS",
-		"TF_LOG",
-		"TF_LOG_PATH",
-		"PYTHONPATH",
-		"PYTHONSTARTUP",
-		"PYTHONHOME",
-		"NODE_OPTIONS",
-		"NODE_PATH",
-		"PERL5LIB",
-		"PERL5OPT",
-		"RUBYOPT",
-		"RUBYLIB",
-		"JAVA_TOOL_OPTIONS",
-		"KUBECTL_EXTERNAL_DIFF",
-	};
-	static const char *const prefixes[] = {"TF_CLI_ARGS", "TF_LOG_", "LD_",	      "DYLD_",
-					       "MALLOC_",     "GIT_",	 "BASH_FUNC_"};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(names[i], name) == 0)
-			return 1;
-	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-			return 1;
-	return 0;
-}
-
 static int check_env_name(const struct schema *s, const struct yaml_at *at, const char *name)
 {
 	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
 
 	if (name[strspn(name, inside)] != '\0' || strchr("0123456789", name[0]) != NULL)
 		return schema_fail(s, at, "capital letters, digits and _", "is no name of the environment");
-	if (env_name_is_forbidden(name))
+	if (env_name_is_forbidden(name, strlen(name)))
 		return schema_fail(s, at, "remove it; what it would change belongs into the tool's steps",
 				   "\"%s\" would change what the program is or does", name);
 	return 0;

@@ -23,3 +23,20 @@ tap_setup() {
 		  - {expect: allow}
 	EOT
 }
+
+# start TOOL: the chain up to sbx-cred, in a session of its own, in the background; $CALL and $PID.
+start() {
+	"$I/bin/sbx-policy" "$1" 3>&- | "$I/bin/sbx-approve" >"$T/call.json" 3>&-
+	CALL=$(member .call.id <"$T/call.json")
+	setsid "$I/bin/sbx-cred" sbx-run <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
+	PID=$!
+}
+
+# kill_session: sbx-cred and what it started.
+kill_session() {
+	local pids
+	mapfile -t pids < <(ps -o pid= --sid "$PID")
+	kill -9 "$PID" "${pids[@]}" 2>/dev/null || true
+	wait "$PID" 2>/dev/null || true
+	PID=
+}

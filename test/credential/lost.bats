@@ -24,7 +24,7 @@ setup() {
 }
 
 teardown() {
-	[ -z "$PID" ] || killed
+	[ -z "$PID" ] || kill_session
 	uncut
 }
 
@@ -93,22 +93,6 @@ bound='.settings.role = "pod-reader"'
 	assert_equal "$(left)" ''
 }
 
-# start TOOL: the chain up to sbx-cred, in a process group of its own, in the background.
-start() {
-	"$I/bin/sbx-policy" "$1" 3>&- | "$I/bin/sbx-approve" >"$T/call.json" 3>&-
-	CALL=$(jq -r .call.id "$T/call.json")
-	setsid "$I/bin/sbx-cred" sbx-run <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
-	PID=$!
-}
-
-killed() {
-	local pids
-	mapfile -t pids < <(ps -o pid= --sid "$PID")
-	kill -9 "$PID" "${pids[@]}" 2>/dev/null || true
-	wait "$PID" 2>/dev/null || true
-	PID=
-}
-
 mended() {
 	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
 	assert_equal "$(left)$(ls "$T/var/leases" "$T/var/kubernetes" | grep -v : | tr -d '\n')" ''
@@ -128,7 +112,7 @@ chain_setup() {
 			cut_at "$fault" "$step"
 			start cred_show
 			wait_until 10 grep -q "$step.* $fault" "$C/requests"
-			killed
+			kill_session
 			mended
 		done
 	done
@@ -142,7 +126,7 @@ chain_setup() {
 	wait_until 10 grep -q sandbox.started "$T/var/audit.jsonl"
 	tail -c +9 "$TAP/credentials" >"$T/minted"
 	wait_until 5 eval '[ "$(lists)" = 200 ]'
-	killed
+	kill_session
 	mended
 	wait_until 1 eval '[[ $(lists) == 40[13] ]]'
 	wait_until 12 refused

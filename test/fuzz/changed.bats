@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Every fuzz target over many changed copies of what it reads, the same in every run. make test runs fewer of three of them.
+# Every fuzz target over many changed copies of what it reads, the same in every run. make test runs fewer, of some of them.
 
 load ../helpers
 load ../fuzz

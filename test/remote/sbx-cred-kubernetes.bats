@@ -317,6 +317,24 @@ settled() {
 	assert_call bad_journal
 }
 
+@test "a mint that wrong settings refused has made nothing: its revoke needs no server; with something to end it does" {
+	server
+	settings '.context = "other"'
+	mint 78
+	assert_call kubeconfig
+	revoke 0
+	assert_json .state revoked
+	assert_contains "$output" 'nothing is kept'
+	settings
+	mint 0
+	settings '.context = "other"'
+	revoke 78
+	assert_call kubeconfig
+	settings
+	revoke 0
+	assert_json .state revoked
+}
+
 @test "usage, requests" {
 	run_sbx 0 "$P" --help
 	assert_contains "$output" 'usage: sbx-cred-kubernetes mint'

@@ -332,6 +332,24 @@ aws='.settings = {engine: "aws", role: "demo", policy: "sbx-aws"}'
 	assert_call bad_journal
 }
 
+@test "a mint that wrong settings refused has made nothing: its revoke needs no server; with something to end it does" {
+	server
+	settings '.address = "nowhere"'
+	mint 78
+	assert_call bad_server
+	revoke 0
+	assert_json .state revoked
+	assert_contains "$output" 'nothing is kept'
+	settings
+	mint 0
+	settings '.address = "nowhere"'
+	revoke 78
+	assert_call bad_server
+	settings
+	revoke 0
+	assert_json .state revoked
+}
+
 @test "usage, requests" {
 	settings
 	run_sbx 0 "$V" --help

@@ -119,8 +119,8 @@ is_refused() {
 	run_sbx 0 sbx-policy list --json
 	assert_json '.tools | length' "$(ls "$ROOT/policy/tools" | wc -l)"
 	assert_json '[.tools[].name | select(test("exec|attach|_cp$|port_forward|proxy|debug|config|console|output|_show|edit|_run$|secret"))] | join(" ")' ''
-	# What the steps of the tools say, comments aside.
-	words=$(sed -e '/^tests:/,$d' -e 's/^ *#.*//' "$ROOT"/policy/tools/*.yaml "$ROOT"/cluster/policy/tools/*.yaml | sed -n '/^steps:/,/^[a-z]/p')
+	# What the steps of the tools say, comments aside, and a table's columns.
+	words=$(sed -s -e '/^tests:/,$d' -e 's/^ *#.*//' "$ROOT"/policy/tools/*.yaml "$ROOT"/cluster/policy/tools/*.yaml | sed -n -e 's/--output=wide$//' -e '/^steps:/,/^[a-z]/p')
 	for word in exec attach cp port-forward proxy debug config console output edit run raw kustomize follow token secrets configmaps; do
 		run grep -nE "(^|[[ ,])-{0,2}$word([] ,=]|\$)" <<<"$words"
 		assert_equal "$word: $output" "$word: "

@@ -186,6 +186,13 @@ expected_ways() {
 	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" x end
 	assert_equal "$(said out 1)" ECONNRESET
 	assert_equal "$(connections .end)" reset
+	far_end_stop
+	rm "$D/life" "$D/port"
+	far_end "$D" say
+	OPTIONS=(--bind "$PLACE/ways:/app/ways" --egress "far=127.0.0.1:$PORT")
+	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" x end
+	assert_equal "$(said out 1)" "said far end"
+	assert_equal "$(connections '.received, .end')" $'7\nclosed'
 }
 
 @test "a killed driver leaves neither sandbox nor connection" {

@@ -126,6 +126,10 @@ refused() {
 	refused signed_text_missing
 	RUNS=(env=LD_PRELOAD=/work/x.so step /opt/sbx/probe/probe print hello end)
 	refused environment_refused LD_
+	for name in PATH HOME ENV BASH_ENV PYTHONSTARTUP GIT_SSH_COMMAND TF_LOG_PATH TF_PLUGIN_CACHE_DIR TERRAFORM_CONFIG; do
+		RUNS[0]=env=$name=/run/sbx/cred/0
+		refused environment_refused "$name"
+	done
 	RUNS[0]=env=TF_CLI_CONFIG_FILE=/run/sbx/cred/0
 	refused environment_refused TF_CLI_CONFIG_FILE
 	RUNS[0]=env=TF_CLI_CONFIG_FILE=/opt/sbx/.terraformrc
@@ -250,6 +254,16 @@ refused() {
 	refused signed_text_differs environment
 	RUNS[3]=env=A=1 RUNS[4]=env=C=3
 	refused signed_text_differs environment
+	# Beside the true one; only what is just a credential's place is not shown.
+	RUNS[4]=env=C=/run/sbx/cred/../../../work/tree
+	refused signed_text_differs environment
+	RUNS[4]=env=C=/run/sbx/cred/12
+	runs
+	# In the order of the names, as the text has them.
+	MORE='  environment: "A" is "1", "A1" is "2", "B" is "two \"words\""'
+	signed_by alice
+	RUNS[4]=env=A1=2
+	runs
 	RUNS[4]=env=D=/run/sbx/cred/0
 	MORE=''
 	signed_by alice

@@ -84,6 +84,15 @@ end() { # RC
 	assert_equal "$(tail -n 1 "$D/out")" '{"status":503}'
 }
 
+@test "an answer from the beginning says nothing of the end" {
+	begin '.wait_ms = 7000'
+	exec 8>&-
+	wait_until 5 asked 3
+	status hang
+	end 0
+	assert_equal "$(tail -n 1 "$D/out")" '{"code":"server_timeout","status":0}'
+}
+
 asked() {
 	[ "$(wc -l <"$A/requests")" -ge "$1" ]
 }

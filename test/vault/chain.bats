@@ -8,12 +8,7 @@ load ../tap
 setup_file() { vault_setup_file; }
 teardown_file() { vault_teardown_file; }
 
-setup() {
-	vault_setup
-	tap_setup
-	sed -i "s|^  test-read:.*|  test-read: {provider: vault, mount: $NS, role: pod-reader, policy: sbx-$NS, reads_secrets: false}|" "$T/policy/policy.yaml"
-	PID=
-}
+setup() { vault_chain_setup; }
 
 teardown() {
 	[ -z "$PID" ] || killed
@@ -27,22 +22,10 @@ tapped() {
 	[ "$(wc -c <"$T/canary")" -ge 86 ]
 }
 
-# start TOOL: the chain up to sbx-cred, in a process group of its own, in the background.
-start() {
-	"$I/bin/sbx-policy" "$1" 3>&- | "$I/bin/sbx-approve" >"$T/call.json" 3>&-
-	CALL=$(jq -r .call.id "$T/call.json")
-	setsid "$I/bin/sbx-cred" sbx-run <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
-	PID=$!
-}
-
 # killed: sbx-cred and what it started; the lease that it leaves is known.
 killed() {
-	local pids
 	LEASE=$(jq -r .lease "$T"/var/leases/*.json)
-	mapfile -t pids < <(ps -o pid= --sid "$PID")
-	kill -9 "$PID" "${pids[@]}" || true
-	wait "$PID" 2>/dev/null || true
-	PID=
+	kill_session
 }
 
 mended() {

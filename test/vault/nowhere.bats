@@ -23,7 +23,7 @@ setup() {
 }
 
 teardown() {
-	[ -z "$PID" ] || killed || true
+	[ -z "$PID" ] || kill_session
 	[ -z "$PLANTED" ] || kill -9 "$PLANTED" || true
 	uncut
 }
@@ -69,14 +69,6 @@ dump() {
 	[ -n "$pid" ]
 	kill -SEGV "$pid"
 	wait_until 10 test ! -d "/proc/$pid/task"
-}
-
-killed() {
-	local pids
-	mapfile -t pids < <(ps -o pid= --sid "$PID")
-	kill -9 "$PID" "${pids[@]}" || true
-	wait "$PID" 2>/dev/null || true
-	PID=
 }
 
 mended() {
@@ -142,7 +134,7 @@ mended() {
 	wait "$PLANTED" || true
 	PLANTED=
 	seek_here 0
-	killed
+	kill_session
 	mended
 }
 
@@ -171,7 +163,7 @@ mended() {
 	running
 	dump sbx-cred
 	wait "$PID" || true
-	killed
+	kill_session
 	assert_equal "$(ls "$D")" ''
 	seek 0
 	mended

@@ -9,37 +9,16 @@ load ../tap
 setup_file() { vault_setup_file; }
 teardown_file() { vault_teardown_file; }
 
-setup() {
-	vault_setup
-	tap_setup
-	sed -i "s|^  test-read:.*|  test-read: {provider: vault, mount: $NS, role: pod-reader, policy: sbx-$NS, reads_secrets: false}|" "$T/policy/policy.yaml"
-	PID=
-}
+setup() { vault_chain_setup; }
 
 teardown() {
-	[ -z "$PID" ] || killed || true
+	[ -z "$PID" ] || kill_session
 	uncut
 }
 
 # What a call asks the server for, in this order.
 minting=(lookup-self /roles/ token/create/ /creds/)
 ending=(leases/revoke leases/lookup revoke-accessor)
-
-# start TOOL: up to sbx-cred, in a session of its own.
-start() {
-	"$I/bin/sbx-policy" "$1" 3>&- | "$I/bin/sbx-approve" >"$T/call.json" 3>&-
-	CALL=$(member .call.id <"$T/call.json")
-	setsid "$I/bin/sbx-cred" sbx-run <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
-	PID=$!
-}
-
-killed() {
-	local pids
-	mapfile -t pids < <(ps -o pid= --sid "$PID")
-	kill -9 "$PID" "${pids[@]}" || true
-	wait "$PID" 2>/dev/null || true
-	PID=
-}
 
 # one NAME: the process of that name in the session of sbx-cred.
 one() {
@@ -67,24 +46,15 @@ all_gone() {
 	assert_equal "$(ls "$T/var/leases" "$T/var/vault" | grep -v : | tr -d '\n')" ''
 }
 
-@test "the network ends before and after each request of a mint: refused by name, given back, nothing minted twice" {
-	local step fault
-	for step in "${minting[@]}"; do
-		for fault in cut-before cut-after; do
+# at_each FAULT LOOK STEP...: at each step, before and after it, a call under that fault; LOOK ends it and says what came of it.
+at_each() {
+	local fault=$1 look=$2 step when
+	for step in "${@:3}"; do
+		for when in before after; do
 			uncut
-			cut_at "$fault" "$step" 1
+			cut_at "$fault-$when" "$step" 1
 			start cred_show
-			# libcurl asks again for what changes nothing.
-			if [[ $step = */create/ || $step = /creds/ ]]; then
-				ended 69
-				assert_call server_cut
-				assert_json .revocation[0].state revoked
-				[ ! -e "$TAP/credentials" ]
-			else
-				wait "$PID" || true
-				PID=
-				LEASE=$(member '.credential[0].lease' <"$T/out")
-			fi
+			"$look" "$step" "$fault-$when"
 			minted_once
 			all_gone
 			rm -f "$TAP/credentials"
@@ -92,55 +62,57 @@ all_gone() {
 	done
 }
 
+revoked() {
+	ended 0
+	assert_json .revocation[0].state revoked
+}
+
+# What changes nothing may be asked again on a connection of its own, and what is asked after that.
+refused_or_repeated() {
+	if [[ $1 != */create/ && $1 != /creds/ ]] && wait "$PID"; then
+		PID=
+		LEASE=$(member '.credential[0].lease' <"$T/out")
+		[ -s "$TAP/credentials" ]
+		return
+	fi
+	ended 69
+	assert_call server_cut
+	assert_json .revocation[0].state revoked
+	[ ! -e "$TAP/credentials" ]
+}
+
+kill_provider() { # STEP FAULT
+	wait_until 10 grep -q "$1.* $2" "$C/requests"
+	kill -9 "$(one sbx-cred-vault)"
+}
+
+given_back() {
+	kill_provider "$@"
+	ended 69
+	assert_call provider_failed
+	assert_json .revocation[0].state revoked
+	[ ! -e "$TAP/credentials" ]
+}
+
+revoked_by_the_second_try() {
+	kill_provider "$@"
+	revoked
+}
+
+@test "the network ends before and after each request of a mint: refused by name, given back, nothing minted twice" {
+	at_each cut refused_or_repeated "${minting[@]}"
+}
+
 @test "the network ends before and after each request of the end: revoked by the second try" {
-	local step fault
-	for step in "${ending[@]}"; do
-		for fault in cut-before cut-after; do
-			uncut
-			cut_at "$fault" "$step" 1
-			start cred_show
-			ended 0
-			assert_json .revocation[0].state revoked
-			minted_once
-			all_gone
-		done
-	done
+	at_each cut revoked "${ending[@]}"
 }
 
 @test "the provider is killed at each request of a mint: sbx-cred gives back what it had made" {
-	local step fault
-	for step in "${minting[@]}"; do
-		for fault in hang-before hang-after; do
-			uncut
-			cut_at "$fault" "$step" 1
-			start cred_show
-			wait_until 10 grep -q "$step.* $fault" "$C/requests"
-			kill -9 "$(one sbx-cred-vault)"
-			ended 69
-			assert_call provider_failed
-			assert_json .revocation[0].state revoked
-			[ ! -e "$TAP/credentials" ]
-			minted_once
-			all_gone
-		done
-	done
+	at_each hang given_back "${minting[@]}"
 }
 
 @test "the provider is killed at each request of the end: the second try revokes" {
-	local step fault
-	for step in "${ending[@]}"; do
-		for fault in hang-before hang-after; do
-			uncut
-			cut_at "$fault" "$step" 1
-			start cred_show
-			wait_until 10 grep -q "$step.* $fault" "$C/requests"
-			kill -9 "$(one sbx-cred-vault)"
-			ended 0
-			assert_json .revocation[0].state revoked
-			minted_once
-			all_gone
-		done
-	done
+	at_each hang revoked_by_the_second_try "${ending[@]}"
 }
 
 @test "sbx-cred is killed and its provider goes on: mended when that has ended, not before" {

@@ -206,3 +206,11 @@ uncut() {
 	rm -rf "$BATS_TEST_TMPDIR/cut"
 	settings "address: $VAULT_ADDR, ca_file: $VAULT_CACERT" "method: token_file, file: $BATS_FILE_TMPDIR/token"
 }
+
+# vault_chain_setup: vault_setup with the chain of test/tap.bash, whose tools get their credential from the server.
+vault_chain_setup() {
+	vault_setup
+	tap_setup
+	sed -i "s|^  test-read:.*|  test-read: {provider: vault, mount: $NS, role: pod-reader, policy: sbx-$NS, reads_secrets: false}|" "$T/policy/policy.yaml"
+	PID=
+}
