@@ -190,7 +190,7 @@ expected_ways() {
 	rm "$D/life" "$D/port"
 	far_end "$D" say
 	OPTIONS=(--bind "$PLACE/ways:/app/ways" --egress "far=127.0.0.1:$PORT")
-	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" x end
+	sandbox 0 step /app/ways talk 127.0.0.1 "$PORT" "" end
 	assert_equal "$(said out 1)" "said far end"
 	assert_equal "$(connections '.received, .end')" $'7\nclosed'
 }
