@@ -35,16 +35,15 @@ SBX_LDFLAGS := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(if $(
 
 # Libraries by name. Debian's libjq has no pkg-config file.
 lib_jq := -ljq
-lib_yaml := $(shell $(PKG_CONFIG) --libs yaml-0.1 2>/dev/null || echo -lyaml)
 lib_sqlite3 := $(shell $(PKG_CONFIG) --libs sqlite3 2>/dev/null || echo -lsqlite3)
 lib_crypto := $(shell $(PKG_CONFIG) --libs libcrypto 2>/dev/null || echo -lcrypto)
-# Of libcrypto most programs need SHA-256 alone: three objects of the static library, which cost nothing at start. Where there is no static library, the
-# shared one does.
-lib_sha256 := $(shell printf 'int main(void){return 0;}' | $(CC) -x c - -l:libcrypto.a -o /dev/null 2>/dev/null && echo -l:libcrypto.a || \
-	echo $(lib_crypto))
+# static FLAGS: the flags when they link. A library that the loader does not have to find costs nothing at each start.
+static = $(shell printf 'int $(2)(void);int main(void){return $(2)();}' | $(CC) -x c - $(1) -o /dev/null 2>/dev/null && echo $(1))
+lib_yaml := $(or $(call static,-l:libyaml.a,yaml_get_version),$(shell $(PKG_CONFIG) --libs yaml-0.1 2>/dev/null || echo -lyaml))
+# Of libcrypto most programs need SHA-256 alone: three objects of the static library.
+lib_sha256 := $(or $(call static,-l:libcrypto.a,SHA256_Init),$(lib_crypto))
 # Verifying signatures takes EVP and 3 MB of it: 0.4 ms at each start, a third of what the shared one costs. Asked only where that is linked.
-lib_evp = $(shell printf 'int EVP_Q_digest();int main(void){return EVP_Q_digest();}' | $(CC) -x c - -l:libcrypto.a -o /dev/null 2>/dev/null && \
-	echo -l:libcrypto.a || echo $(lib_crypto))
+lib_evp = $(or $(call static,-l:libcrypto.a,EVP_Q_digest),$(lib_crypto))
 lib_curl := $(shell $(PKG_CONFIG) --libs libcurl 2>/dev/null || echo -lcurl)
 lib_seccomp := $(shell $(PKG_CONFIG) --libs libseccomp 2>/dev/null || echo -lseccomp)
 
@@ -135,12 +134,16 @@ $(static_programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/static/bin/%.o
 no_ld_warnings = $(shell printf 'int main(void){return 0;}' | $(CC) -Wl,--no-warnings -x c - -o /dev/null 2>/dev/null && echo -Wl,--no-warnings)
 $(BUILD)/libexec/sbx/sbx-signed: lib_static = $(no_ld_warnings) $(lib_evp)
 lib_static = $(lib_sha256)
+# The door reads settings; where libyaml is shared alone, it is an ordinary program.
+$(BUILD)/bin/sbx-call: lib_static = $(lib_yaml) $(lib_sha256)
+$(BUILD)/bin/sbx-call: static_kind = $(if $(filter -l:libyaml.a,$(lib_yaml)),-static-pie,-pie)
+static_kind = -static-pie
 $(static_outputs):
 	@mkdir -p $(@D)
-	$(say)$(CC) $(CFLAGS) -static-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_static)
+	$(say)$(CC) $(CFLAGS) $(static_kind) -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_static)
 
-static_modules := base64 boot buf clock digest drive driver_fds egress_list egress_relay env_name error frame frame_lines hash_set io isolate isolate_limits isolate_mounts isolate_net isolate_remedy isolate_seccomp isolation json_keys json_lex json_lex_block json_lex_number \
-	json_lex_skip json_lex_slow json_lex_text json_out log package pass_fd plan_part process relay review_quote secret setting signed_text signers spawn sshsig sshsig_check sshsig_key start state steps steps_read tree tree_unpack wire ws_file $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+static_modules := base64 boot buf clock config_path digest drive driver_fds egress_list egress_relay env_name error frame frame_lines hash_set hidden io isolate isolate_limits isolate_mounts isolate_net isolate_remedy isolate_seccomp isolation json_keys json_lex json_lex_block json_lex_number \
+	json_lex_skip json_lex_slow json_lex_text json_out log package pass_fd plan_part policy_files process relay review_quote secret setting signed_text signers spawn sshsig sshsig_check sshsig_key start state steps steps_read tool_list tree tree_unpack wire ws_file yaml_lex yaml_walk $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
 # One of them is compiled otherwise for a static program. The others are the same objects, unless those have sanitizers in them.
 static_modules_apart := $(if $(SANITIZE),$(static_modules),start)
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE

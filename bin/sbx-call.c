@@ -22,6 +22,7 @@
 #include "spawn.h"
 #include "start.h"
 #include "state.h"
+#include "tool_list.h"
 
 extern char **environ; /* what start() made of it */
 
@@ -435,8 +436,14 @@ static int become(const struct started *started, const struct options *o, const 
 	return refuse(started->reply_fd, err);
 }
 
+static int put_list(const struct started *started, const struct buf *list, struct sbx_error *err)
+{
+	return io_write_all(started->reply_fd, list->data, list->len, err) < 0 ? refuse(started->reply_fd, err) : SBX_OK;
+}
+
 static int serve_request(const struct started *started, const struct options *o, struct sbx_error *err)
 {
+	auto_buf list = BUF_INIT(LIMIT_CALL);
 	struct input in = {.pending = BUF_INIT(LIMIT_CALL + REQUEST_WORD_MAX)};
 	size_t len = 0;
 	int status;
@@ -452,7 +459,7 @@ static int serve_request(const struct started *started, const struct options *o,
 	if (request != NULL && strncmp(request, "call ", 5) == 0) {
 		status = run_call(started, o, &in, request + 5, strlen(request + 5), err);
 	} else if (request != NULL && strcmp(request, "tools") == 0) {
-		status = become(started, o, "sbx-policy", "list", "--json", 0, err);
+		status = tool_list_find(started->config, &list) ? put_list(started, &list, err) : become(started, o, "sbx-policy", "list", "--json", 0, err);
 	} else if (request != NULL && strcmp(request, "check") == 0) {
 		status = become(started, o, "sbx-policy", "list", "--check", 1, err);
 	} else if (request != NULL && strncmp(request, "result ", 7) == 0 && state_is_id(request + 7)) {

@@ -16,6 +16,7 @@
 #include "policy_survey.h"
 #include "request.h"
 #include "signal_compile.h"
+#include "tool_list.h"
 #include "slot.h"
 #include "taint.h"
 #include "workspace.h"
@@ -116,7 +117,7 @@ static int open_policy(struct filter *f, const char *tool, struct policy *policy
 
 static int decide(struct filter *f, const struct request *r, struct policy_answer *answer, struct sbx_error *err)
 {
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv failed = jv_invalid();
 	const struct policy_world world = real_world(f);
 	const struct policy_question question = {
@@ -279,30 +280,26 @@ static int add_list_line(struct buf *page, jv tool, struct sbx_error *err)
 			title ? title : description);
 }
 
-/* The list as JSON, made only when nobody asked for it since the policy changed. */
+/* The list as JSON, and kept for the door. */
 static int list_json(struct filter *f, struct buf *page, struct sbx_error *err)
 {
 	const struct policy_world world = real_world(f);
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv failed = jv_invalid();
 
-	if (policy_read(f->config.policy, POLICY_WITHOUT_SIGNALS, &policy, err) < 0)
-		return -1;
-	int kept = policy_list_kept(&policy, &f->state, &world, page, err);
-	if (kept != 0)
-		return kept < 0 ? -1 : 0;
-	policy_clear(&policy);
 	if (open_policy(f, NULL, &policy, &failed, err) < 0 || policy_load_tools(&policy, POLICY_FILES, err) < 0)
 		return -1;
 	warn_not_served(failed);
 	auto_jv list = policy_list(&policy, &world, failed);
-	return policy_list_keep(&policy, &f->state, &world, list, page, err);
+	if (json_write(list, page, err) < 0 || buf_add(page, "\n", 1, err) < 0)
+		return -1;
+	return tool_list_keep(&f->state, f->config.sha256, policy.files.tools_sha256, page->data, page->len, err);
 }
 
 static int list_words(struct filter *f, struct buf *page, struct sbx_error *err)
 {
 	const struct policy_world world = real_world(f);
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv failed = jv_invalid();
 
 	if (open_policy(f, NULL, &policy, &failed, err) < 0 || policy_load_tools(&policy, POLICY_FILES, err) < 0)
@@ -330,7 +327,7 @@ static int survey_mode(struct filter *f, const struct options *o, struct sbx_err
 {
 	enum principal_from from = o->peer ? PRINCIPAL_FROM_PEER : PRINCIPAL_FROM_UID;
 	const struct policy_world world = real_world(f);
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv failed = jv_invalid(), list = jv_invalid(), survey = jv_invalid();
 	auto_buf page = BUF_INIT(page_max);
 	struct principal who;
@@ -383,13 +380,13 @@ static void say_failed(int bad_examples, jv failed, int count)
 /* Needs settings and policy alone, so that a policy can be tested where nothing runs. */
 static int test_mode(struct filter *f, struct sbx_error *err)
 {
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv failed = jv_invalid();
 	struct tap tap = {.page = BUF_INIT(page_max), .err = err};
 	int result, bad_examples = 0;
 
 	if (policy_load(f->config.policy, &policy, err) < 0 ||
-	    signal_check(&policy, add_test_line, &tap, &bad_examples, err) < 0 ||
+	    signal_check(&policy.files, add_test_line, &tap, &bad_examples, err) < 0 ||
 	    policy_run_tests(&policy, add_test_line, &tap, &failed, err) < 0 ||
 	    buf_addf(&tap.page, err, "1..%d\n", tap.count) < 0 || put_page(f, &tap.page, err) < 0) {
 		result = fail(err);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config_path.h"
+#include "digest.h"
 #include "duration.h"
 #include "start.h"
 #include "yaml_jv.h"
@@ -29,21 +31,6 @@ static int bad(struct loading *l, const char *key, const char *what)
 	return sbx_hint(l->err, "sbx(7) lists the settings");
 }
 
-static char *join(const struct loading *l, const char *path)
-{
-	char *joined = NULL;
-
-	if (path[0] == '/')
-		joined = strdup(path);
-	else if (strcmp(path, ".") == 0)
-		joined = strdup(l->dir);
-	else if (asprintf(&joined, "%s/%s", l->dir, path) < 0)
-		joined = NULL;
-	if (joined == NULL)
-		sbx_fail(l->err, SBX_OS, "no_memory", "out of memory");
-	return joined;
-}
-
 /* A string setting; FALLBACK when it is absent. Borrowed from the root, or FALLBACK. */
 static const char *text_setting(struct loading *l, const char *key, const char *fallback)
 {
@@ -61,7 +48,7 @@ static char *path_setting(struct loading *l, const char *key, const char *fallba
 {
 	const char *text = text_setting(l, key, fallback);
 
-	return text ? join(l, text) : NULL;
+	return text ? config_join(l->dir, text, l->err) : NULL;
 }
 
 /* A name that becomes the end of a program's name: sbx-run-NAME, sbx-cred-NAME. */
@@ -110,7 +97,7 @@ static jv workspaces_setting(struct loading *l)
 	jv out = jv_object();
 
 	if (!jv_is_valid(value) || json_text(value) != NULL) {
-		auto_free char *path = join(l, jv_is_valid(value) ? json_text(value) : ".");
+		auto_free char *path = config_join(l->dir, jv_is_valid(value) ? json_text(value) : ".", l->err);
 		return path ? json_set_str(out, "", path) : out;
 	}
 	if (jv_get_kind(value) != JV_KIND_OBJECT || json_length(value) == 0) {
@@ -120,7 +107,7 @@ static jv workspaces_setting(struct loading *l)
 	for (int i = jv_object_iter(value); jv_object_iter_valid(value, i); i = jv_object_iter_next(value, i)) {
 		auto_jv key = jv_object_iter_key(value, i);
 		const char *name = json_text(key), *text = name ? json_str(value, name) : NULL;
-		auto_free char *path = text ? join(l, text) : NULL;
+		auto_free char *path = text ? config_join(l->dir, text, l->err) : NULL;
 		if (path == NULL || name[0] == '\0' || strpbrk(name, ":/") != NULL)
 			bad(l, "workspaces", "must give each name a directory (no colon or slash in a name)");
 		else
@@ -150,7 +137,7 @@ static jv named_objects(struct loading *l, const char *setting, const char *cons
 		}
 		for (size_t k = 0; path_keys[k] != NULL; k++) {
 			const char *text = json_str(entry, path_keys[k]);
-			auto_free char *path = text ? join(l, text) : NULL;
+			auto_free char *path = text ? config_join(l->dir, text, l->err) : NULL;
 			if (path != NULL)
 				entry = json_set_str(entry, path_keys[k], path);
 		}
@@ -200,8 +187,8 @@ static int fill(struct loading *l, struct config *c)
 
 	if (unknown != NULL)
 		return bad(l, unknown, "is no setting");
-	c->policy = path_setting(l, "policy", "policy");
-	c->state = path_setting(l, "state", "var");
+	c->policy = path_setting(l, "policy", CONFIG_POLICY_DEFAULT);
+	c->state = path_setting(l, "state", CONFIG_STATE_DEFAULT);
 	c->allowed_signers = path_setting(l, "allowed_signers", "policy/allowed_signers");
 	c->approvers = path_setting(l, "approvers", "policy/approvers.yaml");
 	c->approvers_named = json_has(l->root, "approvers");
@@ -226,19 +213,6 @@ static int fill(struct loading *l, struct config *c)
 	return check_demo(l, c);
 }
 
-static char *directory_of(const char *file, struct sbx_error *err)
-{
-	char *path = realpath(file, NULL);
-
-	if (path == NULL) {
-		sbx_fail(err, SBX_CONFIG, "missing_config", "cannot find the directory of the settings file");
-		return NULL;
-	}
-	char *slash = strrchr(path, '/');
-	slash[slash == path] = '\0';
-	return path;
-}
-
 int config_load(const char *file, struct config *config, struct sbx_error *err)
 {
 	struct sbx_error inner = SBX_ERROR_INIT;
@@ -251,7 +225,9 @@ int config_load(const char *file, struct config *config, struct sbx_error *err)
 				  .desk = jv_invalid(),
 				  .notify = jv_invalid(),
 				  .commands = jv_invalid()};
-	if (yaml_jv_file(AT_FDCWD, file, &l.root, NULL, NULL, &inner) < 0) {
+	auto_free char *text = NULL;
+	size_t len = 0;
+	if (yaml_jv_file(AT_FDCWD, file, &l.root, &text, &len, &inner) < 0) {
 		if (strcmp(inner.code, "missing_file") == 0) {
 			sbx_fail(err, SBX_CONFIG, "missing_config", "there is no settings file %s", file);
 			return sbx_hint(err, "name one with --config FILE or SBX_CONFIG, or write %s", SBX_CONFIG_DEFAULT);
@@ -261,9 +237,10 @@ int config_load(const char *file, struct config *config, struct sbx_error *err)
 		return -1;
 	}
 	int result = -1;
+	digest_sha256_hex(text, len, config->sha256);
 	if (jv_get_kind(l.root) != JV_KIND_OBJECT)
 		bad(&l, "the file", "must be a mapping");
-	else if ((l.dir = directory_of(file, err)) != NULL && (config->file = strdup(file)) != NULL)
+	else if ((l.dir = config_directory(file, err)) != NULL && (config->file = strdup(file)) != NULL)
 		result = fill(&l, config);
 	free(l.dir);
 	jv_free(l.root);

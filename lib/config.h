@@ -8,6 +8,7 @@ enum same_account { SAME_ACCOUNT_TOUCH, SAME_ACCOUNT_REFUSE, SAME_ACCOUNT_FILE }
 
 struct config {
 	char *file;
+	char sha256[65];       /* of its bytes, in hex */
 	char *policy;	       /* directory */
 	char *state;	       /* directory */
 	char *allowed_signers; /* file */

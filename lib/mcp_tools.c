@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "mcp_list.h"
 #include "mcp_write.h"
 #include "words.h"
 
@@ -12,85 +13,18 @@ static const size_t sentence_max = 800;
 /* A list stays good for so long: every call is judged afresh, a stale list only misleads. */
 static const int list_ttl_ms = 60 * 1000;
 
-static const struct {
-	const char *name;
-	enum mcp_version since;
-} list_members[] = {
-	{"name", MCP_2024_11_05},	 {"description", MCP_2024_11_05}, {"inputSchema", MCP_2024_11_05},
-	{"annotations", MCP_2025_03_26}, {"title", MCP_2025_06_18},	  {"outputSchema", MCP_2025_06_18},
-	{"_meta", MCP_2025_06_18},	 {"icons", MCP_2025_11_25},
-};
-
-/* What structuredContent has in every case; the rest depends on what the call came to. */
-static const char output_schema[] =
-	"{\"type\":\"object\",\"properties\":{\"state\":{\"type\":\"string\",\"enum\":[\"completed\",\"failed\","
-	"\"timeout\",\"cancelled\",\"refused\",\"unknown\",\"approval_required\",\"denied\",\"not_run\",\"running\"]},"
-	"\"summary\":{\"type\":\"string\"}},\"required\":[\"state\",\"summary\"]}";
-
-static const char own_tool[] =
-	"{\"name\":\"" MCP_RESULT_TOOL
-	"\",\"title\":\"Fetch a kept result\",\"description\":\"The result of a call that was "
-	"still running, or whose answer was missed, or what its approval waits for. Kept for 24 hours.\","
-	"\"inputSchema\":{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"string\",\"pattern\":\"^[0-9a-f]{32}$"
-	"\","
-	"\"description\":\"The id of the call or of its "
-	"approval\"}},\"required\":[\"id\"],\"additionalProperties\":false},"
-	"\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false,\"idempotentHint\":true,"
-	"\"openWorldHint\":false}}";
-
-/* A text of ours. */
-static jv parse(const char *text)
-{
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	jv value = jv_invalid();
-
-	json_parse(text, strlen(text), LIMIT_CALL, &value, &ignored);
-	return value;
-}
-
-/* A tool as VERSION shows it; invalid when it has no name or no schema of an object. */
-static jv list_entry(enum mcp_version version, jv tool, jv schema)
-{
-	auto_jv input = json_object(tool, "inputSchema");
-	jv out = jv_object();
-
-	if (json_str(tool, "name") == NULL || !jv_is_valid(input)) {
-		jv_free(out);
-		return jv_invalid();
-	}
-	for (size_t i = 0; i < ARRAY_LEN(list_members); i++)
-		if (version >= list_members[i].since)
-			out = mcp_copy(out, list_members[i].name, tool, list_members[i].name);
-	return version < MCP_2025_06_18 || json_has(out, "outputSchema")
-		       ? out
-		       : json_set(out, "outputSchema", jv_copy(schema));
-}
-
-static int write_list(enum mcp_version version, const char *id, jv tools, struct buf *out, struct sbx_error *err)
-{
-	auto_jv schema = parse(output_schema), own = parse(own_tool);
-	jv list = jv_array();
-
-	for (int i = 0, n = json_length(tools); i < n; i++) {
-		auto_jv tool = json_at(tools, i);
-		jv entry = list_entry(version, tool, schema);
-		if (jv_is_valid(entry))
-			list = json_append(list, entry);
-	}
-	list = json_append(list, list_entry(version, own, schema));
-	return mcp_write_result(version, id, json_set(jv_object(), "tools", list), list_ttl_ms, out, err);
-}
-
 int mcp_list_result(enum mcp_version version, const char *id, const struct mcp_reply *reply, struct buf *out,
 		    struct sbx_error *err)
 {
+	auto_buf list = BUF_INIT(2 * LIMIT_RPC_LINE);
+	struct sbx_error why = SBX_ERROR_INIT;
 	auto_jv object = jv_invalid();
-	const char *problem = mcp_reply_parse(reply, &object);
-	auto_jv tools = json_array(object, "tools"), refusal = json_object(object, "error");
 	auto_words w = WORDS_INIT(words_max);
 
-	if (problem == NULL && jv_is_valid(tools))
-		return write_list(version, id, tools, out, err);
+	if (reply->text != NULL && mcp_list_write(version, reply->text, reply->len, &list, &why) == 0)
+		return mcp_write_result_text(version, id, list.data, list.len, list_ttl_ms, out, err);
+	const char *problem = mcp_reply_parse(reply, &object);
+	auto_jv refusal = json_object(object, "error");
 	auto_jv data = json_set_str(json_set_int(jv_object(), "status", reply->status), "code", "door_failed");
 	if (jv_is_valid(refusal)) {
 		const char *message = json_str(refusal, "message");
@@ -99,7 +33,7 @@ int mcp_list_result(enum mcp_version version, const char *id, const struct mcp_r
 		words_line(&w, message ? message : "unknown", sentence_max);
 	} else {
 		words_say(&w, "The door to the toolkit failed: %s",
-			  problem ? problem : "its answer is no list of tools");
+			  problem ? problem : why.class != SBX_OK ? why.message : "its answer is no list of tools");
 		words_say(&w, "%s", reply->last_line[0] ? "; its last words: " : "");
 		words_quote(&w, reply->last_line[0] ? reply->last_line : NULL, sentence_max);
 	}
@@ -148,10 +82,12 @@ static jv good_ask(jv ask)
 
 jv mcp_list_asks(const struct mcp_reply *reply)
 {
+	static const char member[] = "\"ask\"";
 	auto_jv object = jv_invalid();
 	jv asks = jv_object();
 
-	if (mcp_reply_parse(reply, &object) != NULL)
+	/* Most lists have none, and reading one takes longer than all else that a list takes. */
+	if (reply->text == NULL || memmem(reply->text, reply->len, member, sizeof member - 1) == NULL || mcp_reply_parse(reply, &object) != NULL)
 		return asks;
 	auto_jv tools = json_array(object, "tools");
 	for (int i = 0, n = json_length(tools); i < n; i++) {

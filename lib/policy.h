@@ -6,40 +6,18 @@
 
 #include "json.h"
 #include "plan.h"
+#include "policy_files.h"
 #include "state.h"
 
 enum tier { TIER_LOW, TIER_MEDIUM, TIER_HIGH, TIER_CRITICAL, TIERS };
 const char *tier_name(enum tier tier);
 int tier_parse(const char *name, enum tier *tier); /* 0 or -1 */
 
-struct policy_file {
-	char *name; /* "policy.yaml", "tools/NAME.yaml", "signals/NAME.yaml" */
-	char *path; /* for messages */
-	char *text; /* NUL behind it; NULL for those of signals/, which are read again when they are compiled */
-	size_t len;
-	unsigned char sha256[32];
-};
-
 struct policy {
-	struct policy_file *files; /* in byte order of their names; all owned */
-	size_t file_count;
-	char *dir;			    /* NULL: the files of signals/ alone */
-	int has_signals;		    /* 1: there is a directory signals/, be it empty */
-	size_t signal_count;		    /* files in it */
-	/* Over names and bytes: of all files, of those of signals/, of the others. */
-	char sha256[65], signals_sha256[65], tools_sha256[65];
-	jv root;	 /* policy.yaml, checked */
-	jv tools;	 /* object: the tools that were read so far, checked */
+	struct policy_files files;
+	jv root;  /* policy.yaml, checked */
+	jv tools; /* object: the tools that were read so far, checked */
 };
-
-/* Read the files of the policy directory DIR and digest them: enough to know whether anything changed. Signal rules are
- * larger than all the rest; the list of tools does not depend on them. */
-enum policy_part { POLICY_WHOLE, POLICY_WITHOUT_SIGNALS };
-int policy_read(const char *dir, enum policy_part part, struct policy *policy, struct sbx_error *err);
-
-/* Read the files of a directory that holds those of signals/ and nothing else (none is fine), with their text. FLAGS:
- * IO_TRUSTED, or 0 for sources that a table is built from. */
-int policy_read_signals(const char *dir, unsigned flags, struct policy *policy, struct sbx_error *err);
 
 /* Read every file of the directory DIR and check policy.yaml. POLICY must be zeroed; it owns its fields afterwards.
  * Every fault is class 78: "policy_invalid" with FILE:LINE and a hint that mends it, "yaml_*", "missing_file",
@@ -104,14 +82,6 @@ int policy_explain(const struct policy_question *question, const struct policy_a
 /* {"tools":[…]}: name, title, description, tier, inputSchema (JSON Schema 2020-12), annotations; by name, without the
  * tools in SKIP (an object with their names as keys). All tools must be loaded. */
 jv policy_list(const struct policy *policy, const struct policy_world *world, jv skip);
-
-/* The same as text with a line feed, kept in the state's cache for each state of the tools and the targets, because a
- * client waits for it at its start. _kept appends it to OUT: 1, or 0 when it was not made yet (the policy need only be
- * read, POLICY_WITHOUT_SIGNALS is enough); _keep appends LIST and keeps it. */
-int policy_list_kept(const struct policy *policy, const struct state *state, const struct policy_world *world, struct buf *out,
-		     struct sbx_error *err);
-int policy_list_keep(const struct policy *policy, const struct state *state, const struct policy_world *world, jv list, struct buf *out,
-		     struct sbx_error *err);
 
 /* Run every inline test of every tool; EACH gets one line's worth: PROBLEM is NULL for a test that passed. FAILED gets
  * an object with the names of tools that have a failing test. Loads the tools. */

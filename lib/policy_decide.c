@@ -251,7 +251,7 @@ static jv denied_policy(const struct deciding *d, const struct sbx_error *denial
 	policy = json_set_str(policy, "rule", d->rule);
 	policy = json_set(policy, "reasons",
 			  *denial->hint == '\0' ? reasons : json_append(reasons, jv_string(denial->hint)));
-	return json_set_str(policy, "policy_sha256", d->policy->sha256);
+	return json_set_str(policy, "policy_sha256", d->policy->files.sha256);
 }
 
 static void answer_denied(const struct deciding *d, struct policy_answer *answer, struct sbx_error *err)

@@ -1,11 +1,7 @@
 /* The tools as a client sees them. */
 #include <string.h>
 
-#include "digest.h"
-#include "io.h"
 #include "policy_impl.h"
-
-static const size_t list_max = 1 << 20; /* 4,096 tools of 256 bytes */
 
 static jv input_schema(jv root, jv targets, jv tool)
 {
@@ -63,55 +59,4 @@ jv policy_list(const struct policy *policy, const struct policy_world *world, jv
 		tools = json_append(tools, client_list(entry, policy->root, world->targets, tool));
 	}
 	return json_set(jv_object(), "tools", tools);
-}
-
-/* The list depends on the policy's files, on the targets, and on which tools fail their tests, which the files decide. */
-static int cache_name(const struct policy_world *world, char name[DIGEST_HEX_SIZE + 8], struct sbx_error *err)
-{
-	char digest[DIGEST_HEX_SIZE];
-	auto_jv key = json_set_str(jv_object(), "version", SBX_VERSION);
-
-	key = json_set(take_jv(&key), "targets", jv_copy(world->targets));
-	if (json_digest(key, digest, err) < 0)
-		return -1;
-	snprintf(name, DIGEST_HEX_SIZE + 8, "list-%s", digest);
-	return 0;
-}
-
-/* The directory of what was worked out from exactly these tools. */
-static int open_cache(const struct policy *policy, const struct state *state, struct sbx_error *err)
-{
-	auto_fd cache = state_dir(state, "cache", err);
-
-	return cache < 0 ? -1 : io_open_dir(cache, policy->tools_sha256, IO_CREATE, err);
-}
-
-int policy_list_kept(const struct policy *policy, const struct state *state, const struct policy_world *world, struct buf *out,
-		     struct sbx_error *err)
-{
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	char name[DIGEST_HEX_SIZE + 8];
-	auto_free char *kept = NULL;
-	size_t len;
-	auto_fd dir = open_cache(policy, state, err);
-
-	if (dir < 0 || cache_name(world, name, err) < 0)
-		return -1;
-	/* The digest in the cache's name does not say whether the rules are there: loading the tools does. */
-	if (!policy->has_signals)
-		return 0;
-	if (io_read_file(dir, name, list_max, IO_PRIVATE, &kept, &len, &ignored) < 0)
-		return 0;
-	return buf_add(out, kept, len, err) < 0 ? -1 : 1;
-}
-
-int policy_list_keep(const struct policy *policy, const struct state *state, const struct policy_world *world, jv list, struct buf *out,
-		     struct sbx_error *err)
-{
-	char name[DIGEST_HEX_SIZE + 8];
-	auto_fd dir = open_cache(policy, state, err);
-
-	if (dir < 0 || cache_name(world, name, err) < 0 || json_write(list, out, err) < 0 || buf_add(out, "\n", 1, err) < 0)
-		return -1;
-	return io_replace_file(dir, name, buf_str(out), out->len, err);
 }

@@ -204,7 +204,7 @@ static int build_policy(const struct deciding *d, enum tier tier, jv from, jv ru
 		return -1;
 	policy = json_set_str(take_jv(&policy), "decision_sha256", decision);
 	policy = json_set_str(take_jv(&policy), "subject_sha256", subject);
-	*out = json_set_str(take_jv(&policy), "policy_sha256", d->policy->sha256);
+	*out = json_set_str(take_jv(&policy), "policy_sha256", d->policy->files.sha256);
 	return 0;
 }
 

@@ -248,7 +248,7 @@ static void survey_plans(struct survey *s)
 	const char *mirror = json_str(s->policy->root, "mirror");
 	struct stat st;
 
-	if (json_length(analyse) > 0 && s->policy->signal_count == 0)
+	if (json_length(analyse) > 0 && s->policy->files.signal_count == 0)
 		say(s, "signals", FOUND_MISSING,
 		    "no rules: a plan that opens, widens or unprotects something counts as safe");
 	if (mirror != NULL && (stat(mirror, &st) < 0 || !S_ISDIR(st.st_mode)))

@@ -209,15 +209,15 @@ static int write_cache(int dirfd, jv failed, struct sbx_error *err)
 int policy_tested(struct policy *policy, const struct state *state, jv *failed, struct sbx_error *err)
 {
 	auto_fd cache = state_dir(state, "cache", err);
-	auto_fd dir = cache < 0 ? -1 : io_open_dir(cache, policy->sha256, IO_CREATE, err);
+	auto_fd dir = cache < 0 ? -1 : io_open_dir(cache, policy->files.sha256, IO_CREATE, err);
 
 	if (dir < 0)
 		return -1;
 	if (read_cache(dir, failed))
-		return faccessat(dir, SIGNAL_CACHE_NAME, F_OK, 0) == 0 ? 0 : signal_compile_kept(policy, state, err);
+		return faccessat(dir, SIGNAL_CACHE_NAME, F_OK, 0) == 0 ? 0 : signal_compile_kept(&policy->files, state, err);
 	/* The table of another version goes with the outcome that is not believed. */
 	unlinkat(dir, SIGNAL_CACHE_NAME, 0);
-	if (signal_compile_kept(policy, state, err) < 0 || policy_run_tests(policy, NULL, NULL, failed, err) < 0)
+	if (signal_compile_kept(&policy->files, state, err) < 0 || policy_run_tests(policy, NULL, NULL, failed, err) < 0)
 		return -1;
 	return write_cache(dir, *failed, err);
 }

@@ -25,13 +25,13 @@ static void clear_files(struct files *files)
 	free(files->files);
 }
 
-static int parse_files(const struct policy *policy, struct files *out, struct sbx_error *err)
+static int parse_files(const struct policy_files *policy, struct files *out, struct sbx_error *err)
 {
-	out->files = calloc(policy->file_count + 1, sizeof *out->files);
+	out->files = calloc(policy->count + 1, sizeof *out->files);
 	if (out->files == NULL)
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	for (size_t i = 0; i < policy->file_count; i++) {
-		const struct policy_file *file = &policy->files[i];
+	for (size_t i = 0; i < policy->count; i++) {
+		const struct policy_file *file = &policy->file[i];
 		jv root = jv_invalid();
 		if (strncmp(file->name, directory, sizeof directory - 1) != 0)
 			continue;
@@ -99,7 +99,7 @@ static int run_all(const struct files *files, const struct buf *block,
 }
 
 /* POLICY holds the text of its signals. */
-static int compile_texts(const struct policy *policy, struct buf *block, struct signal_reporter *reporter,
+static int compile_texts(const struct policy_files *policy, struct buf *block, struct signal_reporter *reporter,
 		   struct sbx_error *err)
 {
 	struct files files = {.count = 0};
@@ -114,7 +114,7 @@ static int compile_texts(const struct policy *policy, struct buf *block, struct 
 }
 
 /* The texts behind the digests of POLICY, which must still be the same. */
-static int read_texts(const struct policy *policy, struct policy *texts, struct sbx_error *err)
+static int read_texts(const struct policy_files *policy, struct policy_files *texts, struct sbx_error *err)
 {
 	auto_free char *dir = NULL;
 
@@ -122,7 +122,7 @@ static int read_texts(const struct policy *policy, struct policy *texts, struct 
 		dir = NULL;
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
 	}
-	if (policy_read_signals(dir, IO_TRUSTED, texts, err) < 0)
+	if (policy_files_read_signals(dir, IO_TRUSTED, texts, err) < 0)
 		return -1;
 	if (strcmp(texts->signals_sha256, policy->signals_sha256) == 0)
 		return 0;
@@ -130,10 +130,10 @@ static int read_texts(const struct policy *policy, struct policy *texts, struct 
 	return sbx_hint(err, "ask again");
 }
 
-static int compile(const struct policy *policy, struct buf *block, struct signal_reporter *reporter,
+static int compile(const struct policy_files *policy, struct buf *block, struct signal_reporter *reporter,
 		   struct sbx_error *err)
 {
-	auto_policy texts = {.file_count = 0};
+	auto_policy_files texts = {.count = 0};
 
 	if (policy->dir == NULL)
 		return compile_texts(policy, block, reporter, err);
@@ -142,7 +142,7 @@ static int compile(const struct policy *policy, struct buf *block, struct signal
 	return compile_texts(&texts, block, reporter, err);
 }
 
-int signal_compile(const struct policy *policy, struct buf *out, struct sbx_error *err)
+int signal_compile(const struct policy_files *policy, struct buf *out, struct sbx_error *err)
 {
 	struct signal_reporter reporter = {.each = NULL};
 	auto_buf block = BUF_INIT(SIGNAL_TABLE_MAX);
@@ -152,7 +152,7 @@ int signal_compile(const struct policy *policy, struct buf *out, struct sbx_erro
 	return buf_add(out, block.data, block.len, err);
 }
 
-int signal_check(const struct policy *policy,
+int signal_check(const struct policy_files *policy,
 		 void (*each)(void *context, const char *name, int number, const char *problem),
 		 void *context, int *failed, struct sbx_error *err)
 {
@@ -165,7 +165,7 @@ int signal_check(const struct policy *policy,
 	return 0;
 }
 
-int signal_compile_kept(const struct policy *policy, const struct state *state,
+int signal_compile_kept(const struct policy_files *policy, const struct state *state,
 			struct sbx_error *err)
 {
 	auto_fd cache = state_dir(state, "cache", err);
@@ -199,10 +199,10 @@ static int put_file(const char *path, const struct buf *block, struct sbx_error 
 
 int signal_compile_directory(const char *dir, const char *output, struct sbx_error *err)
 {
-	auto_policy policy = {.file_count = 0};
+	auto_policy_files policy = {.count = 0};
 	auto_buf block = BUF_INIT(SIGNAL_TABLE_MAX);
 
-	if (policy_read_signals(dir, 0, &policy, err) < 0 || signal_compile(&policy, &block, err) < 0)
+	if (policy_files_read_signals(dir, 0, &policy, err) < 0 || signal_compile(&policy, &block, err) < 0)
 		return -1;
 	return put_file(output, &block, err);
 }

@@ -403,7 +403,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct source s = {.data = data, .left = size};
 
-	if (all.policy.files == NULL)
+	if (all.policy.files.file == NULL)
 		load();
 	while (s.left > 0) {
 		struct sbx_error err = SBX_ERROR_INIT;

@@ -208,3 +208,48 @@ taken() {
 	run_sbx 64 sbx-policy --place-fd 9 true
 	run_sbx 64 sbx-policy --place-fd 1 list
 }
+
+# listed: the names of the tools, as the door gives them.
+listed() {
+	run_sbx 0 sbx-call <<<tools
+	printf '%s' "$output" | jq -r '[.tools[].name] | join(" ")'
+}
+
+# forge TEXT: it stands where the list is kept.
+forge() {
+	printf '%s\n' "$1" >"$(find "$T/var/cache" -name 'list-*')"
+}
+
+@test "the list of tools is kept, and made anew when a file of the policy or the settings changed" {
+	local first kept
+	first=$(listed)
+	[ "$(find "$T/var/cache" -name 'list-*' | wc -l)" -eq 1 ]
+	forge '{"tools":[{"name":"from_the_cache"}]}'
+	[ "$(listed)" = from_the_cache ]
+	printf 'name: added\ndescription: One more.\ntier: low\nsteps: [["true"]]\n' >"$T/policy/tools/added.yaml"
+	[ "$(listed)" = "$(printf '%s' "added $first" | tr ' ' '\n' | LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')" ]
+	rm "$T/policy/tools/added.yaml"
+	[ "$(listed)" = from_the_cache ]
+	printf '# more\n' >>"$T/sbx.yaml"
+	[ "$(listed)" = "$first" ]
+	kept=$(find "$T/var/cache" -name 'list-*' | wc -l)
+	[ "$kept" -eq 3 ]
+}
+
+@test "what was kept is not handed out when somebody else could have written it, nor when a file of the policy could have been" {
+	local first
+	first=$(listed)
+	forge '{"tools":[{"name":"from_the_cache"}]}'
+	chmod 0640 "$(find "$T/var/cache" -name 'list-*')"
+	[ "$(listed)" = "$first" ]
+	[ "$(stat -c %a "$(find "$T/var/cache" -name 'list-*')")" = 600 ]
+	forge '{"tools":[{"name":"from_the_cache"}]}'
+	[ "$(listed)" = from_the_cache ]
+	chmod 0666 "$T/policy/policy.yaml"
+	run_sbx 78 sbx-call <<<tools
+	assert_contains "$stderr" unsafe_file
+	chmod 0644 "$T/policy/policy.yaml"
+	chmod 0755 "$T/var"
+	run_sbx 78 sbx-call <<<tools
+	assert_contains "$stderr" unsafe_state
+}

@@ -181,7 +181,7 @@ static const struct {
 static void test_tool_files(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(tool_files); i++) {
-		auto_policy policy = {.file_count = 0};
+		auto_policy policy = {.files = {.count = 0}};
 		int result = load(&policy, root_yaml, tool_files[i].tool);
 		int good = tool_files[i].says == NULL
 				   ? result == 0
@@ -231,7 +231,7 @@ static void test_rule_words(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++) {
-		auto_policy policy = {.file_count = 0};
+		auto_policy policy = {.files = {.count = 0}};
 		char text[400];
 		snprintf(text, sizeof text, TOOL ECHO "when:\n - {name: r, if: \"%s\", raise: high}\n", rules[i]);
 		int refused = load(&policy, root_yaml, text) < 0 && strstr(err.message, "a rule may not use") != NULL;
@@ -291,7 +291,7 @@ static const struct {
 static void test_root_files(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(root_files); i++) {
-		auto_policy policy = {.file_count = 0};
+		auto_policy policy = {.files = {.count = 0}};
 		put("policy.yaml", root_files[i].root);
 		int result = policy_load(dir, &policy, &err);
 		int good = root_files[i].says == NULL
@@ -305,14 +305,14 @@ static void test_root_files(void)
 
 static void test_files(void)
 {
-	auto_policy first = {.file_count = 0}, second = {.file_count = 0}, third = {.file_count = 0};
+	auto_policy first = {.files = {.count = 0}}, second = {.files = {.count = 0}}, third = {.files = {.count = 0}};
 	char path[128];
 
 	CHECK(load(&first, root_yaml, TOOL ECHO) == 0);
 	CHECK(load(&second, root_yaml, TOOL ECHO "# one more line\n") == 0);
 	CHECK(load(&third, root_yaml, TOOL ECHO) == 0);
-	CHECK(strcmp(first.sha256, second.sha256) != 0);
-	CHECK_STR(third.sha256, first.sha256);
+	CHECK(strcmp(first.files.sha256, second.files.sha256) != 0);
+	CHECK_STR(third.files.sha256, first.files.sha256);
 	policy_clear(&third);
 	snprintf(path, sizeof path, "%s/tools/t.yaml", dir);
 	CHECK(chmod(path, 0666) == 0);
@@ -384,7 +384,7 @@ static const char *decided_by(const char *tool, const char *params, enum policy_
 			      jv workspaces)
 {
 	static char out[32768];
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv given = jv_invalid(), targets = json_set(jv_object(), "dev", jv_object());
 	auto_answer answer = {.params = jv_invalid(), .policy = jv_invalid()};
 	auto_buf text = BUF_INIT(sizeof out - 1);
@@ -716,7 +716,7 @@ static void test_client(void)
 		     "  f: {type: string, optional: true, form: '{\"type\":\"number\",\"default\":0.5}'}\n"
 		     "  f2: {type: string}\n"
 		     "ask: [{name: q, message: Which?, params: [p, num, f]}, {name: r, roots: f2}]\n";
-	auto_policy policy = {.file_count = 0};
+	auto_policy policy = {.files = {.count = 0}};
 	auto_jv targets = jv_object(), nothing = jv_object();
 	const struct policy_world world = {.targets = targets};
 	auto_buf out = BUF_INIT(16384);

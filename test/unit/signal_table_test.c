@@ -193,7 +193,7 @@ static void test_files(void)
 					   .path = (char *)(uintptr_t) "signals/t",
 					   .text = (char *)(uintptr_t)files[i].file,
 					   .len = strlen(files[i].file)};
-		const struct policy policy = {.files = &file, .file_count = 1};
+		const struct policy_files policy = {.file = &file, .count = 1};
 		auto_buf block = BUF_INIT(SIGNAL_TABLE_MAX);
 		sbx_error_clear(&err);
 		int refused = signal_compile(&policy, &block, &err) < 0;
