@@ -59,12 +59,13 @@ link_sbx-cred-jwt := jq yaml crypto
 link_sbx-cred-vault := jq yaml curl sha256
 link_sbx-cred-kubernetes := jq yaml curl sha256
 link_sbx-run-kubernetes := jq yaml curl sha256
+link_sbx-change-kubernetes := jq yaml curl sha256
 link_sbx-witness := jq curl sha256
 link_sbx-resolve :=
 
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp
 static_programs := sbx-call
-helpers := sbx-cred-jwt sbx-cred-kubernetes sbx-cred-vault sbx-resolve sbx-run-kubernetes sbx-witness
+helpers := sbx-change-kubernetes sbx-cred-jwt sbx-cred-kubernetes sbx-cred-vault sbx-resolve sbx-run-kubernetes sbx-witness
 static_helpers := sbx-entry sbx-run-local sbx-signed
 
 bins := $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)

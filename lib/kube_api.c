@@ -291,6 +291,13 @@ enum kube_answer kube_read_body(const struct http_exchange *exchange, const stru
 	if (status >= 200 && status < 300)
 		return KUBE_OK;
 	status_message(body, said);
+	return kube_read_status(status, said, doing, err);
+}
+
+enum kube_answer kube_read_status(int status, const char *said, const char *doing, struct sbx_error *err)
+{
+	if (status >= 200 && status < 300)
+		return KUBE_OK;
 	enum kube_answer answer = read_status(status, said, doing, err);
 	if (said[0] != '\0')
 		sbx_hint(err, "the API server says: %s", said);

@@ -58,6 +58,10 @@ enum kube_answer kube_read(const struct http_exchange *exchange, const char *doi
 enum kube_answer kube_read_body(const struct http_exchange *exchange, const struct buf *body, const char *doing,
 				struct sbx_error *err);
 
+/* The same for an answer that somebody else waited for: its status, and SAID, what may be shown of its words ("": none).
+ */
+enum kube_answer kube_read_status(int status, const char *said, const char *doing, struct sbx_error *err);
+
 /* The object of a finished exchange, and that of a text; the caller's. */
 int kube_object(const struct http_exchange *exchange, jv *object, struct sbx_error *err);
 int kube_object_of(const struct buf *body, jv *object, struct sbx_error *err);

@@ -77,6 +77,16 @@ static int visit_names(void *context, const struct yaml_place *place, const stru
 	return 0;
 }
 
+static int visit_current(void *context, const struct yaml_place *place, const struct yaml_item *item,
+			 struct sbx_error *err)
+{
+	struct names *n = context;
+
+	return strcmp(place->path, "current-context") == 0 && item->token == YAML_STRING
+		       ? set_text(&n->context, item->text, err)
+		       : 0;
+}
+
 struct context_members {
 	struct names *names;
 	struct kube_access *access;
@@ -249,8 +259,12 @@ static int read_text(const char *text, size_t len, const char *wanted, struct ku
 	__attribute__((cleanup(names_clear))) struct names names = {.at_context = -1, .at_cluster = -1, .at_user = -1};
 	struct context_members members = {.names = &names, .access = access};
 
-	if (set_text(&names.context, wanted, err) < 0 ||
-	    yaml_walk(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
+	if ((wanted != NULL ? set_text(&names.context, wanted, err)
+			    : yaml_walk(text, len, "the kubeconfig file", visit_current, &names, err)) < 0)
+		return -1;
+	if (names.context == NULL)
+		return bad(err, "does not say which of its contexts is the current one");
+	if (yaml_walk(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
 		return -1;
 	if (names.at_context < 0)
 		return bad(err, "has no context of the wanted name");

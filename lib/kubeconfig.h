@@ -21,7 +21,8 @@ struct kube_access {
 /* A bundle of authorities, or a chain of certificates. */
 #define KUBE_PEM_MAX ((size_t)256 << 10)
 
-/* The context CONTEXT of FILE, which must be owned by root or us and readable by nobody else
+/* The context CONTEXT of FILE (NULL: the one that FILE says is its current one; for a file that was written for this
+ * one use), which must be owned by root or us and readable by nobody else
  * ("unsafe_file", 78). "kubeconfig" (78) with what is wrong: a name that is not there, a member that is missing, or one
  * of those that are refused (auth-provider, proxy-url, insecure-skip-tls-verify, username, as, tls-server-name).
  */

@@ -48,6 +48,8 @@
 /* One line of a description of changes to a cluster: two objects, which have at most some 1.5 MiB each there (etcd), with
  * escapes. */
 #define LIMIT_PLAN_LINE ((size_t)8 << 20)
+/* A change to a cluster as it is kept: it has to come back from a cluster too (LIMIT_CLUSTER_ARTIFACT). */
+#define LIMIT_CHANGE ((size_t)7 << 20)
 /* An address of a plan, or another text about a change: a for_each key is the longest part of one. */
 #define LIMIT_PLAN_ADDRESS ((size_t)1 << 20)
 /* Of one value that is held as a tree: bytes of text, and nodes of 24 bytes. A change of a real plan has some 10 KB. */
@@ -76,6 +78,9 @@
 #define LIMIT_DATUM ((size_t)120)
 /* People who sign one request: more would be a meeting. */
 #define LIMIT_APPROVERS 9
+
+/* How long a drain asks again for what a disruption budget does not allow yet: a replacement has to be ready first. */
+#define LIMIT_EVICTIONS_MS 120000
 
 /* A seal is believed this long; clocks of one machine do not differ by more than the second. */
 #define LIMIT_SEAL_AGE_S 60

@@ -71,4 +71,13 @@ int plan_tree_equal(const struct plan_tree *a, const struct plan_node *x, const 
 int plan_tree_same_member(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
 			  const struct plan_node *y);
 
+/* Before a node is written: what becomes of it. PLAN_INSTEAD: a text, which was appended to OUT, stands in its place. */
+enum plan_edit { PLAN_AS_IT_IS, PLAN_LEFT_OUT /* a member only */, PLAN_INSTEAD, PLAN_EDIT_FAILED };
+typedef enum plan_edit plan_editor(void *context, const struct plan_node *node, struct buf *out, struct sbx_error *err);
+
+/* Append NODE of TREE to OUT as JSON: without white space, members in the byte order of their names, escapes as
+ * json_out.h has them, numbers as they were written. EDIT may be NULL. "too_large", "no_memory". */
+int plan_tree_write(struct buf *out, const struct plan_tree *tree, const struct plan_node *node, plan_editor *edit,
+		    void *context, struct sbx_error *err);
+
 #endif

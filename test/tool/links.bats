@@ -48,7 +48,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 @test "only what talks HTTP links libcurl" {
 	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
 		case $program in
-		*/sbx-run-kubernetes | */sbx-cred-vault | */sbx-cred-kubernetes | */sbx-witness) [[ $(needed "$program") == *libcurl* ]] ;;
+		*/sbx-change-kubernetes | */sbx-run-kubernetes | */sbx-cred-vault | */sbx-cred-kubernetes | */sbx-witness) [[ $(needed "$program") == *libcurl* ]] ;;
 		*) [[ $(needed "$program") != *libcurl* ]] ;;
 		esac
 	done
@@ -74,6 +74,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 	allowed "$SBX_LIBEXEC/sbx-witness" libjq libcurl
 	allowed "$SBX_LIBEXEC/sbx-resolve"
 	allowed "$SBX_LIBEXEC/sbx-run-kubernetes" libjq libyaml-0 libcurl
+	allowed "$SBX_LIBEXEC/sbx-change-kubernetes" libjq libyaml-0 libcurl
 }
 
 @test "the first process of a sandbox is static, and what it starts in an image with a trust file" {

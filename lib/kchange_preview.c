@@ -1,0 +1,119 @@
+/* Each change in turn. */
+#include "kchange_preview.h"
+
+#include <string.h>
+
+#include "limit.h"
+
+/* Where the object of WISH is; its kind is one to which VERB is done. A namespace may be named as the one that it is
+ * in.
+ */
+static int find_name(const struct kchange_wish *wish, struct kchange_name *name, struct sbx_error *err)
+{
+	const struct kchange_kind *kind = kchange_kind_for(wish->kind, wish->verb, err);
+
+	if (kind == NULL)
+		return -1;
+	*name = (struct kchange_name){.kind = kind, .space = "", .name = wish->name};
+	if (!kchange_is_name(wish->name))
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_object_name", "this is no name of an object");
+	if (kind->place == KCHANGE_IN_NAMESPACE) {
+		if (!kchange_is_name(wish->space))
+			return sbx_fail(err, SBX_BAD_REQUEST, "bad_object_name",
+					"a %s is in a namespace, which is to be named", kind->kind);
+		name->space = wish->space;
+		return 0;
+	}
+	if (wish->space != NULL && (strcmp(kind->kind, "Namespace") != 0 || strcmp(wish->space, wish->name) != 0))
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_object_name", "a %s is in no namespace", kind->kind);
+	return 0;
+}
+
+static int get_live(struct kchange_server *server, const struct kchange_name *name, struct kchange_object *live,
+		    struct sbx_error *err)
+{
+	int got = kchange_object_get(server, name, live, err);
+
+	return got == 0 ? sbx_fail(err, SBX_NO_INPUT, "object_missing", "there is no such %s", name->kind->kind) : got;
+}
+
+/* Ask what REQUEST would do; TREE gets the object that comes of it. */
+static int try(struct kchange_server *server, const struct kchange_request *request, struct plan_tree *tree,
+	       struct sbx_error *err)
+{
+	auto_kchange_answer answer = KCHANGE_ANSWER_INIT;
+
+	if (kchange_request_send(server, request, KCHANGE_DRY, &answer, err) < 0)
+		return -1;
+	if (answer.status < 200 || answer.status >= 300)
+		return kchange_refused(&answer, "see what it would do", err);
+	if (request->form == KCHANGE_DELETION || request->form == KCHANGE_EVICTION)
+		return 0;
+	return plan_tree_parse(tree, buf_str(&answer.body), answer.body.len, err);
+}
+
+/* The entry of LIVE (NULL: it is to be created) and of what becomes of it by REQUEST, which leaves an object. */
+static int add_planned(struct kchange_server *server, const struct kchange_object *live,
+		       const struct kchange_request *request, struct kchange_draft *draft, struct sbx_error *err)
+{
+	auto_buf was = BUF_INIT(LIMIT_CHANGE), is = BUF_INIT(LIMIT_CHANGE);
+	struct plan_tree once, twice;
+	int result = -1;
+
+	plan_tree_init(&once);
+	plan_tree_init(&twice);
+	if (try(server, request, &once, err) == 0 && try(server, request, &twice, err) == 0 &&
+	    (live == NULL || kchange_object_write(&was, live, err) == 0) &&
+	    kchange_object_write_planned(&is, &once, &twice, live == NULL ? KCHANGE_IS_NEW : KCHANGE_EXISTS, err) == 0)
+		result = kchange_draft_entry(draft, live == NULL ? NULL : &was, &is, err);
+	plan_tree_clear(&once);
+	plan_tree_clear(&twice);
+	return result < 0 ? -1 : kchange_draft_request(draft, request, err);
+}
+
+/* One object, which stays. */
+static int patch(struct kchange_server *server, const struct kchange_wish *wish, const struct kchange_name *name,
+		 const struct kchange_object *live, struct kchange_draft *draft, struct sbx_error *err)
+{
+	struct kchange_request request;
+
+	kchange_request_init(&request);
+	int result = kchange_request_make(&request, wish->verb, name, live, wish->replicas, err);
+	if (result == 0)
+		result = add_planned(server, live, &request, draft, err);
+	kchange_request_clear(&request);
+	return result;
+}
+
+/* One object, which goes; what goes with it is for others to say. */
+static int remove_object(struct kchange_server *server, const struct kchange_name *name,
+			 const struct kchange_object *live, struct kchange_draft *draft, struct sbx_error *err)
+{
+	auto_buf was = BUF_INIT(LIMIT_CHANGE);
+	struct kchange_request request;
+	int result = -1;
+
+	kchange_request_init(&request);
+	if (kchange_request_make(&request, KCHANGE_DELETE, name, live, 0, err) == 0 &&
+	    try(server, &request, NULL, err) == 0 && kchange_object_write(&was, live, err) == 0 &&
+	    kchange_draft_entry(draft, &was, NULL, err) == 0)
+		result = kchange_draft_request(draft, &request, err);
+	kchange_request_clear(&request);
+	return result;
+}
+
+int kchange_preview(struct kchange_server *server, const struct kchange_wish *wish, struct kchange_draft *draft,
+		    struct buf *said, struct sbx_error *err)
+{
+	struct kchange_object live;
+	struct kchange_name name;
+	int result = -1;
+
+	(void)said;
+	kchange_object_init(&live);
+	if (find_name(wish, &name, err) == 0 && get_live(server, &name, &live, err) >= 0)
+		result = wish->verb == KCHANGE_DELETE ? remove_object(server, &name, &live, draft, err)
+						      : patch(server, wish, &name, &live, draft, err);
+	kchange_object_clear(&live);
+	return result;
+}

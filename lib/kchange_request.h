@@ -1,0 +1,48 @@
+/* The requests of which changes are made, each with what it takes for granted in it: the server does nothing of it to
+ * an object that is not the one that was seen. PATCH (RFC 7396): metadata.uid, and metadata.resourceVersion, but not
+ * for a node, whose moves with each heartbeat PATCH (server-side apply): the same; for an object that is to be created
+ * resourceVersion "1", which no object has DELETE: preconditions.uid and .resourceVersion POST of an eviction:
+ * deleteOptions.preconditions.uid */
+#ifndef SBX_KCHANGE_REQUEST_H
+#define SBX_KCHANGE_REQUEST_H
+
+#include "kchange_object.h"
+
+enum kchange_form { KCHANGE_MERGE, KCHANGE_APPLIED, KCHANGE_DELETION, KCHANGE_EVICTION, KCHANGE_FORMS };
+
+struct kchange_request {
+	enum kchange_form form;
+	struct buf path, body;
+};
+void kchange_request_init(struct kchange_request *request);
+void kchange_request_clear(struct kchange_request *request);
+
+/* REQUEST (empty) becomes the one that does VERB to LIVE, an object of NAME; scale: to REPLICAS. Not for apply. */
+int kchange_request_make(struct kchange_request *request, enum kchange_verb verb, const struct kchange_name *name,
+			 const struct kchange_object *live, int64_t replicas, struct sbx_error *err);
+
+/* The eviction of POD, an object of NAME. */
+int kchange_request_evict(struct kchange_request *request, const struct kchange_name *name,
+			  const struct kchange_object *pod, struct sbx_error *err);
+
+/* Append {"body":…,"content_type":…,"method":…,"path":…,"query":…}. */
+int kchange_request_write(struct buf *out, const struct kchange_request *request, struct sbx_error *err);
+
+/* Fill REQUEST (empty) from such an object: -1 when it is none of the forms. */
+int kchange_request_read(struct kchange_request *request, const struct plan_tree *tree, const struct plan_node *node,
+			 struct sbx_error *err);
+
+/* 0 when REQUEST is about NAME and takes for granted that it is LIVE (an object in a plan; NULL: that there is none),
+ * else "plan_malformed" (65). */
+int kchange_request_fits(const struct kchange_request *request, const struct kchange_name *name,
+			 const struct kchange_object *live, struct sbx_error *err);
+
+/* Send it, so that the server says what it would do and does nothing; or so that it does, once. As kchange_ask. */
+enum kchange_run { KCHANGE_DRY, KCHANGE_FOR_REAL };
+int kchange_request_send(struct kchange_server *server, const struct kchange_request *request, enum kchange_run run,
+			 struct kchange_answer *answer, struct sbx_error *err);
+
+/* "PATCH". */
+const char *kchange_request_method(const struct kchange_request *request);
+
+#endif

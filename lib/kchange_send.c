@@ -1,0 +1,145 @@
+/* Sending. */
+#include "kchange_send.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "clock.h"
+#include "limit.h"
+#include "plan_value.h"
+
+static const int between_ms = 2000; /* a budget is looked at anew about each second */
+enum { NOT_FOUND = 404, LINE_SIZE = 1024 };
+
+struct sending {
+	struct kchange_server *server;
+	const struct kchange_plan *plan;
+	kchange_say *say;
+	void *context;
+	struct plan_list refused; /* numbers of evictions that a budget did not allow yet */
+	struct sbx_error last;	  /* what the last of these was told; and of one that moved */
+	struct sbx_error moved;
+};
+
+static int tell(const struct sending *s, const struct kchange_step *step, int status, const char *words,
+		struct sbx_error *err)
+{
+	auto_buf line = BUF_INIT(LINE_SIZE);
+	const struct buf *address = &step->live.names.address;
+
+	if (buf_addf(&line, err, "%s ", kchange_request_method(&step->request)) < 0 ||
+	    plan_value_quote(&line, buf_str(address), address->len, err) < 0 ||
+	    buf_addf(&line, err, ": %d %s", status, words) < 0)
+		return -1;
+	return s->say(s->context, buf_str(&line), err);
+}
+
+/* What was not done to one pod: the others do not wait for that. */
+static int note_eviction(struct sending *s, uint32_t number, const struct kchange_step *step,
+			 const struct kchange_answer *answer, struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (answer->status == NOT_FOUND)
+		return tell(s, step, answer->status, "is gone already", err);
+	kchange_refused(answer, "evict the pod", &why);
+	if (strcmp(why.code, "eviction_refused") == 0) {
+		s->last = why;
+		return plan_list_add(&s->refused, number, err) < 0 ? -1 : 0;
+	}
+	if (strcmp(why.code, "object_moved") != 0) {
+		*err = why;
+		return -1;
+	}
+	s->moved = why;
+	return tell(s, step, answer->status, "is another pod now, and was left", err);
+}
+
+static int send_step(struct sending *s, uint32_t number, const struct kchange_step *step, struct sbx_error *err)
+{
+	auto_kchange_answer answer = KCHANGE_ANSWER_INIT;
+
+	if (kchange_request_send(s->server, &step->request, KCHANGE_FOR_REAL, &answer, err) < 0) {
+		if (!answer.is_unknown)
+			return -1;
+		sbx_error_clear(err);
+		sbx_fail(err, SBX_OUTCOME_UNKNOWN, "change_unknown",
+			 "no answer says whether the API server has done it");
+		return sbx_hint(err, "look at the object; nothing was sent again");
+	}
+	if (answer.status >= 200 && answer.status < 300)
+		return tell(s, step, answer.status, "done", err);
+	if (step->request.form == KCHANGE_EVICTION)
+		return note_eviction(s, number, step, &answer, err);
+	/* Behind a gateway an error may stand for a request that goes on. */
+	if (answer.status >= 500) {
+		sbx_fail(err, SBX_OUTCOME_UNKNOWN, "change_unknown", "the API server answered with %d", answer.status);
+		return sbx_hint(err, "look at the object; nothing was sent again");
+	}
+	return kchange_refused(&answer, "make the change", err);
+}
+
+static int send_number(struct sending *s, uint32_t number, struct kchange_step *step, struct sbx_error *err)
+{
+	int more = kchange_plan_step(s->plan, number, step, err);
+
+	if (more != 1 || !step->has_request)
+		return more;
+	return send_step(s, number, step, err) < 0 ? -1 : 1;
+}
+
+/* Those that a budget did not allow, until it does; an eviction that was refused was not done. */
+static int send_refused(struct sending *s, struct kchange_step *step, struct sbx_error *err)
+{
+	int64_t deadline = clock_mono_ms() + LIMIT_EVICTIONS_MS;
+
+	while (s->refused.count > 0 && clock_left_ms(deadline) > between_ms) {
+		struct plan_list again = s->refused;
+		int result = 0;
+		s->refused = (struct plan_list){.items = NULL};
+		poll(NULL, 0, between_ms);
+		for (size_t i = 0; i < again.count && result >= 0; i++)
+			result = send_number(s, (uint32_t)again.items[i], step, err);
+		plan_list_clear(&again);
+		if (result < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* How many changes there are; -1. */
+static int read_all(const struct kchange_plan *plan, struct kchange_step *step, struct sbx_error *err)
+{
+	uint32_t count = 0;
+	int more;
+
+	while ((more = kchange_plan_step(plan, count, step, err)) == 1)
+		count++;
+	return more < 0 ? -1 : (int)count;
+}
+
+int kchange_send(struct kchange_server *server, const struct kchange_plan *plan, kchange_say *say, void *context,
+		 struct sbx_error *err)
+{
+	struct sending s = {.server = server, .plan = plan, .say = say, .context = context};
+	struct kchange_step step;
+	int result = kchange_plan_is_for(plan, server, err);
+
+	kchange_step_init(&step);
+	/* The whole plan is read before any of it is sent. */
+	if (result == 0)
+		result = read_all(plan, &step, err);
+	for (uint32_t i = 0; result >= 0 && i < (uint32_t)result; i++)
+		if (send_number(&s, i, &step, err) < 0)
+			result = -1;
+	if (result >= 0)
+		result = send_refused(&s, &step, err);
+	if (result == 0 && s.moved.class != SBX_OK)
+		*err = s.moved;
+	else if (result == 0 && s.refused.count > 0)
+		*err = s.last;
+	plan_list_clear(&s.refused);
+	kchange_step_clear(&step);
+	return err->class == SBX_OK ? 0 : -1;
+}
