@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kchange_beside.h"
 #include "kchange_moved.h"
 
 static enum kchange_same same_for(const struct kchange_step *step)
@@ -12,9 +13,23 @@ static enum kchange_same same_for(const struct kchange_step *step)
 	return strcmp(step->name.kind->kind, "Node") == 0 ? KCHANGE_SAME_SPEC : KCHANGE_SAME_VERSION;
 }
 
+/* 1: what goes with it moved. */
+static int check_beside(struct kchange_server *server, const struct kchange_plan *plan, const struct kchange_step *step,
+			const struct kchange_object *now, struct buf *lines, struct sbx_error *err)
+{
+	struct kchange_beside beside;
+
+	kchange_beside_init(&beside);
+	int moved = kchange_beside_gather(server, &step->name, now, &beside, err);
+	if (moved == 0)
+		moved = kchange_beside_moved(&beside, plan, lines, err);
+	kchange_beside_clear(&beside);
+	return moved;
+}
+
 /* 1: it moved. */
-static int check_step(struct kchange_server *server, const struct kchange_step *step, struct buf *lines,
-		      struct sbx_error *err)
+static int check_step(struct kchange_server *server, const struct kchange_plan *plan, const struct kchange_step *step,
+		      struct buf *lines, struct sbx_error *err)
 {
 	struct kchange_object now;
 
@@ -22,6 +37,8 @@ static int check_step(struct kchange_server *server, const struct kchange_step *
 	int got = kchange_object_get(server, &step->name, &now, err);
 	if (got >= 0)
 		got = kchange_moved(step, got == 1 ? &now : NULL, same_for(step), lines, err);
+	if (got == 0 && plan->verb == KCHANGE_DELETE)
+		got = check_beside(server, plan, step, &now, lines, err);
 	kchange_object_clear(&now);
 	return got;
 }
@@ -36,7 +53,7 @@ int kchange_check(struct kchange_server *server, const struct kchange_plan *plan
 		return -1;
 	kchange_step_init(&step);
 	for (uint32_t i = 0; (more = kchange_plan_step(plan, i, &step, err)) == 1; i++) {
-		int one = check_step(server, &step, lines, err);
+		int one = check_step(server, plan, &step, lines, err);
 		moved |= one;
 		if (one < 0) {
 			more = -1;

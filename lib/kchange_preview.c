@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "kchange_beside.h"
 #include "limit.h"
 
 /* Where the object of WISH is; its kind is one to which VERB is done. A namespace may be named as the one that it is
@@ -85,7 +86,20 @@ static int patch(struct kchange_server *server, const struct kchange_wish *wish,
 	return result;
 }
 
-/* One object, which goes; what goes with it is for others to say. */
+static int add_beside(struct kchange_server *server, const struct kchange_name *name, const struct kchange_object *live,
+		      struct kchange_draft *draft, struct sbx_error *err)
+{
+	struct kchange_beside beside;
+
+	kchange_beside_init(&beside);
+	int result = kchange_beside_gather(server, name, live, &beside, err);
+	if (result == 0)
+		result = kchange_beside_add(&beside, draft, err);
+	kchange_beside_clear(&beside);
+	return result;
+}
+
+/* One object, which goes, and what goes with it. */
 static int remove_object(struct kchange_server *server, const struct kchange_name *name,
 			 const struct kchange_object *live, struct kchange_draft *draft, struct sbx_error *err)
 {
@@ -96,8 +110,8 @@ static int remove_object(struct kchange_server *server, const struct kchange_nam
 	kchange_request_init(&request);
 	if (kchange_request_make(&request, KCHANGE_DELETE, name, live, 0, err) == 0 &&
 	    try(server, &request, NULL, err) == 0 && kchange_object_write(&was, live, err) == 0 &&
-	    kchange_draft_entry(draft, &was, NULL, err) == 0)
-		result = kchange_draft_request(draft, &request, err);
+	    kchange_draft_entry(draft, &was, NULL, err) == 0 && kchange_draft_request(draft, &request, err) == 0)
+		result = add_beside(server, name, live, draft, err);
 	kchange_request_clear(&request);
 	return result;
 }

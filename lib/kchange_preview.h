@@ -13,8 +13,8 @@ struct kchange_wish {
 };
 
 /* DRAFT (initialised) gets the requests and the objects of what WISH asks for. SAID gets lines for people: what is left
- * out. Errors: "kind_refused", "bad_object_name", "manifest_refused" (65), "object_missing" (66), those of kchange_refused and
- * kchange_ask. */
+ * out. Errors: "kind_refused", "bad_object_name", "manifest_refused" (65), "object_missing" (66), those of
+ * kchange_refused and kchange_ask. */
 int kchange_preview(struct kchange_server *server, const struct kchange_wish *wish, struct kchange_draft *draft,
 		    struct buf *said, struct sbx_error *err);
 
