@@ -4,11 +4,12 @@
 #include <string.h>
 
 #include "kchange_beside.h"
+#include "kchange_drain.h"
 #include "kchange_moved.h"
 
 static enum kchange_same same_for(const struct kchange_step *step)
 {
-	if (!step->has_request || step->request.form == KCHANGE_EVICTION)
+	if (step->request.form == KCHANGE_EVICTION)
 		return KCHANGE_SAME_UID;
 	return strcmp(step->name.kind->kind, "Node") == 0 ? KCHANGE_SAME_SPEC : KCHANGE_SAME_VERSION;
 }
@@ -37,6 +38,8 @@ static int check_step(struct kchange_server *server, const struct kchange_plan *
 	int got = kchange_object_get(server, &step->name, &now, err);
 	if (got >= 0)
 		got = kchange_moved(step, got == 1 ? &now : NULL, same_for(step), lines, err);
+	if (got == 0 && plan->verb == KCHANGE_DRAIN && strcmp(step->name.kind->kind, "Node") == 0)
+		got = kchange_drain_moved(server, step->name.name, plan, lines, err);
 	if (got == 0 && plan->verb == KCHANGE_DELETE)
 		got = check_beside(server, plan, step, &now, lines, err);
 	kchange_object_clear(&now);
@@ -53,7 +56,8 @@ int kchange_check(struct kchange_server *server, const struct kchange_plan *plan
 		return -1;
 	kchange_step_init(&step);
 	for (uint32_t i = 0; (more = kchange_plan_step(plan, i, &step, err)) == 1; i++) {
-		int one = check_step(server, plan, &step, lines, err);
+		/* What is left as it is may be what it likes. */
+		int one = !step.has_request ? 0 : check_step(server, plan, &step, lines, err);
 		moved |= one;
 		if (one < 0) {
 			more = -1;

@@ -52,6 +52,13 @@ int kchange_draft_beside(struct kchange_draft *draft, const struct buf *object, 
 	return buf_add_str(out, "}", err);
 }
 
+int kchange_draft_append(struct kchange_draft *draft, const struct kchange_draft *more, struct sbx_error *err)
+{
+	const struct buf *list = &more->objects;
+
+	return add_comma(&draft->objects, err) < 0 ? -1 : buf_add(&draft->objects, buf_str(list), list->len, err);
+}
+
 static int add_member(struct buf *out, const char *name, const char *text, struct sbx_error *err)
 {
 	if (json_out_key(out, name, err) < 0)

@@ -8,7 +8,7 @@
 enum kchange_same {
 	KCHANGE_SAME_VERSION, /* uid and resourceVersion */
 	KCHANGE_SAME_SPEC,    /* of a node: uid and spec; it is written to with each heartbeat */
-	KCHANGE_SAME_UID,     /* of a pod that is evicted, or left where it is */
+	KCHANGE_SAME_UID,     /* of a pod that is evicted */
 };
 
 /* 1 when IS (now; NULL: it is not there) is not the object that STEP was planned with: LINES gets at least one line, at

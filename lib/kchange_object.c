@@ -15,6 +15,14 @@ int kchange_is_name(const char *text)
 	       strstr(text, "..") == NULL;
 }
 
+int kchange_name_write(struct buf *out, const struct kchange_name *name, struct sbx_error *err)
+{
+	const char *group = name->kind->group;
+
+	return buf_addf(out, err, "%s%s%s%s%s/%s", name->space, name->space[0] != '\0' ? "/" : "", name->kind->kind,
+			group[0] != '\0' ? "." : "", group, name->name);
+}
+
 void kchange_object_init(struct kchange_object *object)
 {
 	plan_tree_init(&object->tree);

@@ -14,6 +14,9 @@ struct kchange_name {
 	const char *space, *name; /* borrowed */
 };
 
+/* Append its address as sbx-plan writes it: namespace/Kind.group/name. */
+int kchange_name_write(struct buf *out, const struct kchange_name *name, struct sbx_error *err);
+
 /* 1 when TEXT is a name that is safe as a part of a path: of letters, digits, '-' and '.' (RFC 1123), also in front and
  * at its end. */
 int kchange_is_name(const char *text);

@@ -24,6 +24,8 @@ int kchange_draft_request(struct kchange_draft *draft, const struct kchange_requ
 int kchange_draft_entry(struct kchange_draft *draft, const struct buf *live, const struct buf *planned,
 			struct sbx_error *err);
 int kchange_draft_beside(struct kchange_draft *draft, const struct buf *object, struct sbx_error *err);
+/* The objects of MORE behind those of DRAFT; it has no requests. */
+int kchange_draft_append(struct kchange_draft *draft, const struct kchange_draft *more, struct sbx_error *err);
 /* The whole into an empty OUT, which has LIMIT_CHANGE as its maximum. Asks SERVER which cluster it is. */
 int kchange_draft_finish(const struct kchange_draft *draft, enum kchange_verb verb, struct kchange_server *server,
 			 struct buf *out, struct sbx_error *err);

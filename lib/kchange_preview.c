@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "kchange_beside.h"
+#include "kchange_drain.h"
+#include "kchange_manifest.h"
 #include "limit.h"
 
 /* Where the object of WISH is; its kind is one to which VERB is done. A namespace may be named as the one that it is
@@ -116,6 +118,30 @@ static int remove_object(struct kchange_server *server, const struct kchange_nam
 	return result;
 }
 
+/* A manifest, to an object that is there or is not. */
+static int apply(struct kchange_server *server, const struct kchange_wish *wish, struct kchange_draft *draft,
+		 struct sbx_error *err)
+{
+	struct kchange_manifest manifest = {.object = jv_invalid()};
+	struct kchange_request request;
+	struct kchange_object live;
+	int got = -1;
+
+	kchange_object_init(&live);
+	kchange_request_init(&request);
+	if (kchange_manifest_read(&manifest, wish->manifest, wish->space, err) == 0)
+		got = kchange_object_get(server, &manifest.name, &live, err);
+	const struct kchange_object *is = got == 1 ? &live : NULL;
+	if (got >= 0 && kchange_manifest_request(&manifest, is, &request, err) < 0)
+		got = -1;
+	if (got >= 0)
+		got = add_planned(server, is, &request, draft, err);
+	kchange_request_clear(&request);
+	kchange_object_clear(&live);
+	kchange_manifest_clear(&manifest);
+	return got < 0 ? -1 : 0;
+}
+
 int kchange_preview(struct kchange_server *server, const struct kchange_wish *wish, struct kchange_draft *draft,
 		    struct buf *said, struct sbx_error *err)
 {
@@ -123,11 +149,14 @@ int kchange_preview(struct kchange_server *server, const struct kchange_wish *wi
 	struct kchange_name name;
 	int result = -1;
 
-	(void)said;
+	if (wish->verb == KCHANGE_APPLY)
+		return apply(server, wish, draft, err);
 	kchange_object_init(&live);
 	if (find_name(wish, &name, err) == 0 && get_live(server, &name, &live, err) >= 0)
 		result = wish->verb == KCHANGE_DELETE ? remove_object(server, &name, &live, draft, err)
 						      : patch(server, wish, &name, &live, draft, err);
+	if (result == 0 && wish->verb == KCHANGE_DRAIN)
+		result = kchange_drain_add(server, name.name, draft, said, err);
 	kchange_object_clear(&live);
 	return result;
 }

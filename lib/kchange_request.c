@@ -10,7 +10,6 @@ static const size_t body_max = (size_t)4 << 20;
 
 /* Strict: a member that this server does not know is an error and not a wish. */
 #define AS_SBX "fieldManager=sbx&fieldValidation=Strict"
-#define NO_VERSION "1"
 
 static const struct form {
 	const char *method, *content_type, *query, *doing;
@@ -182,7 +181,7 @@ static int fits_body(const struct kchange_request *r, const struct kchange_name 
 		int no_version = kchange_text(&tree, plan_tree_member(&tree, at, "resourceVersion", 15), version,
 					      sizeof version) < 0;
 		if (live == NULL)
-			fits = no_uid && strcmp(version, NO_VERSION) == 0 && r->form == KCHANGE_APPLIED;
+			fits = no_uid && strcmp(version, KCHANGE_NO_VERSION) == 0 && r->form == KCHANGE_APPLIED;
 		else
 			fits = kplan_text_is(&live->names.uid, uid) &&
 			       (r->form == KCHANGE_EVICTION || strcmp(name->kind->kind, "Node") == 0

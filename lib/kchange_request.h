@@ -8,6 +8,9 @@
 
 #include "kchange_object.h"
 
+/* The version of an object that is to be created; no object has it. */
+#define KCHANGE_NO_VERSION "1"
+
 enum kchange_form { KCHANGE_MERGE, KCHANGE_APPLIED, KCHANGE_DELETION, KCHANGE_EVICTION, KCHANGE_FORMS };
 
 struct kchange_request {

@@ -7,7 +7,6 @@
 
 #include "clock.h"
 #include "limit.h"
-#include "plan_value.h"
 
 static const int between_ms = 2000; /* a budget is looked at anew about each second */
 enum { NOT_FOUND = 404, LINE_SIZE = 1024 };
@@ -26,11 +25,9 @@ static int tell(const struct sending *s, const struct kchange_step *step, int st
 		struct sbx_error *err)
 {
 	auto_buf line = BUF_INIT(LINE_SIZE);
-	const struct buf *address = &step->live.names.address;
 
-	if (buf_addf(&line, err, "%s ", kchange_request_method(&step->request)) < 0 ||
-	    plan_value_quote(&line, buf_str(address), address->len, err) < 0 ||
-	    buf_addf(&line, err, ": %d %s", status, words) < 0)
+	if (buf_addf(&line, err, "%s \"", kchange_request_method(&step->request)) < 0 ||
+	    kchange_name_write(&line, &step->name, err) < 0 || buf_addf(&line, err, "\": %d %s", status, words) < 0)
 		return -1;
 	return s->say(s->context, buf_str(&line), err);
 }
