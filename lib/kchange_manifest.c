@@ -77,9 +77,11 @@ static int find_name(struct kchange_manifest *m, const char *space, struct sbx_e
 
 int kchange_manifest_read(struct kchange_manifest *m, const struct buf *text, const char *space, struct sbx_error *err)
 {
-	if (yaml_jv_parse(buf_str(text), text->len, "the manifest", &m->object, err) < 0) {
-		err->class = SBX_BAD_REQUEST; /* it is no settings file */
-		return -1;
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (yaml_jv_parse(buf_str(text), text->len, "the manifest", &m->object, &why) < 0) {
+		sbx_fail(err, SBX_BAD_REQUEST, "manifest_refused", "%s", why.message);
+		return why.hint[0] != '\0' ? sbx_hint(err, "%s", why.hint) : -1;
 	}
 	if (jv_get_kind(m->object) != JV_KIND_OBJECT)
 		return refuse(err, "is no object with apiVersion and kind");

@@ -13,8 +13,8 @@ struct kchange_manifest {
 };
 void kchange_manifest_clear(struct kchange_manifest *manifest);
 
-/* Read TEXT, which is to be applied in namespace SPACE (NULL: in none). "yaml_*", "kind_refused", "bad_object_name",
- * "manifest_refused" (65). MANIFEST is the caller's to clear in any case. */
+/* Read TEXT, which is to be applied in namespace SPACE (NULL: in none). "manifest_refused", "kind_refused",
+ * "bad_object_name" (65). MANIFEST is the caller's to clear in any case. */
 int kchange_manifest_read(struct kchange_manifest *manifest, const struct buf *text, const char *space,
 			  struct sbx_error *err);
 

@@ -13,7 +13,16 @@
 static const int64_t request_ms = 60000;
 
 enum { URL_MAX = 4096, SAID_SIZE = 300, FIELD_SIZE = 128 };
-enum { BAD_REQUEST = 400, NOT_FOUND = 404, CONFLICT = 409, INVALID = 422, TOO_MANY = 429 };
+enum {
+	BAD_REQUEST = 400,
+	NOT_FOUND = 404,
+	CONFLICT = 409,
+	INVALID = 422,
+	TOO_MANY = 429,
+	BROKEN = 500,
+	BAD_GATEWAY = 502,
+	GATEWAY_TIMEOUT = 504
+};
 
 int kchange_server_open(struct kchange_server *server, const char *kubeconfig, struct sbx_error *err)
 {
@@ -86,6 +95,13 @@ out:
 	return result;
 }
 
+/* What may be another answer when it is asked again; a budget's 429 is for people to wait for. */
+static int is_busy(const struct kchange_question *q, const struct kchange_answer *answer)
+{
+	return (answer->status >= BAD_GATEWAY && answer->status <= GATEWAY_TIMEOUT) ||
+	       (answer->status == TOO_MANY && strcmp(q->method, "GET") == 0);
+}
+
 int kchange_ask(struct kchange_server *server, const struct kchange_question *q, struct kchange_answer *answer,
 		struct sbx_error *err)
 {
@@ -98,7 +114,7 @@ int kchange_ask(struct kchange_server *server, const struct kchange_question *q,
 	for (;;) {
 		int64_t retry_ms = 0;
 		int got = ask_once(server, q, buf_str(&url), deadline, answer, &retry_ms, err);
-		int busy = got == 1 || (got == 0 && answer->status >= 500);
+		int busy = got == 1 || (got == 0 && is_busy(q, answer));
 		if (!busy || q->repeat == KCHANGE_ONCE || http_again_wait(&again, retry_ms, deadline) < 0)
 			return got == 0 ? 0 : -1;
 		sbx_error_clear(err);
@@ -175,6 +191,21 @@ static int fail_saying(struct sbx_error *err, enum sbx_class class, const char *
 	return clean[0] != '\0' ? sbx_hint(err, "the API server says: %s", clean) : -1;
 }
 
+/* What an apply has that the kind does not is answered with 500 (1.36): "failed to create typed patch object (…): PATH:
+ * WHY", and WHY may repeat the value. Makes MESSAGE the path; 0: it is something else. */
+static int is_untyped(char *message)
+{
+	static const char begins[] = "failed to create typed patch object (";
+	char *path = strncmp(message, begins, sizeof begins - 1) == 0 ? strstr(message, "): ") : NULL;
+
+	if (path == NULL)
+		return 0;
+	path += 3;
+	path[strcspn(path, ": ")] = '\0';
+	memmove(message, path, strlen(path) + 1);
+	return 1;
+}
+
 int kchange_refused(const struct kchange_answer *answer, const char *doing, struct sbx_error *err)
 {
 	char clean[SAID_SIZE];
@@ -192,6 +223,9 @@ int kchange_refused(const struct kchange_answer *answer, const char *doing, stru
 	if (answer->status == INVALID && strstr(said.message, "ValidatingAdmissionPolicy") == NULL)
 		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing, "the API server does not accept it",
 				   said.fields);
+	if (answer->status == BROKEN && is_untyped(said.message))
+		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing,
+				   "the kind has no such field, or not with such a value", said.message);
 	if (answer->status == BAD_REQUEST)
 		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing, "the API server does not accept it",
 				   said.message);

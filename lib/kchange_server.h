@@ -56,8 +56,9 @@ int kchange_ask(struct kchange_server *server, const struct kchange_question *qu
 
 /* Fill ERR with what an answer other than 2xx means, and return -1: "object_missing" (66; 404), "object_moved" (65;
  * 409, and 422 that names metadata.uid), "field_conflict" (65; 409 that names the managers), "change_invalid" (65; 400,
- * 422), "eviction_refused" (69; 429 of a disruption budget), else as kube_read. The server's words are the hint; of an
- * object that it finds invalid the fields alone, since it repeats their values. */
+ * 422, and 500 for a field that the kind has not), "eviction_refused" (69; 429 of a disruption budget), else as
+ * kube_read. The server's words are the hint; of an object that it finds invalid the fields alone, since it repeats
+ * their values. */
 int kchange_refused(const struct kchange_answer *answer, const char *doing, struct sbx_error *err);
 
 /* GET of PATH into TREE (initialised). 1; 0: there is none (404), TREE is empty; -1. */
