@@ -4,9 +4,12 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "entry_evidence.h"
@@ -165,6 +168,42 @@ static void check_late(void)
 	close_port(&late);
 }
 
+/* Round after round, until a policy is in force: the loopback goes on to answer. */
+static void check_many(void)
+{
+	struct probe probe = PROBE_INIT;
+	struct port refusing = refusing_port();
+	struct boot boot = {.probe_ms = 500, .forbidden = {.list = {refusing.address}, .count = 1}};
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	CHECK(entry_probe(&boot, NULL, NULL, &probe, &why) < 0 && strstr(why.message, refusing.address) != NULL);
+	CHECK(probe.rounds >= 2);
+	probe_clear(&probe);
+	close_port(&refusing);
+}
+
+/* The time for which a busy node stops a sandbox is not time for answers. */
+static void check_stopped(void)
+{
+	enum { STOPPED_MS = 300, ROUND_MS = 150, LATE_MS = 60 };
+	struct port silent = silent_port();
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct probe probe = PROBE_INIT;
+		struct boot boot = {.probe_ms = PATIENT};
+		struct sbx_error why = SBX_ERROR_INIT;
+		int result = entry_probe(&boot, silent.address, silent.address, &probe, &why);
+		_exit(result == 0 && probe.rounds == 1 && probe.took_ms >= STOPPED_MS + ROUND_MS ? 0 : 1);
+	}
+	int status;
+	poll(NULL, 0, LATE_MS);
+	CHECK(child > 0 && kill(child, SIGSTOP) == 0);
+	poll(NULL, 0, STOPPED_MS + LATE_MS);
+	CHECK(kill(child, SIGCONT) == 0 && waitpid(child, &status, 0) == child && status == 0);
+	close_port(&silent);
+}
+
 static int says(const struct probe *probe, const char *network)
 {
 	struct evidence evidence;
@@ -199,6 +238,8 @@ int main(void)
 	check_bad();
 	check_addresses();
 	check_late();
+	check_many();
+	check_stopped();
 	check_evidence();
 	return unit_done();
 }
