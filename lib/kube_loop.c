@@ -241,6 +241,11 @@ int kube_loop_pause(struct kube_loop *l, int64_t ms, struct sbx_error *err)
 	return 0;
 }
 
+int kube_loop_is_to_end(const struct kube_loop *l)
+{
+	return l->stop != KUBE_RUNS || l->trouble.class != SBX_OK;
+}
+
 int kube_loop_flush(struct kube_loop *l, int64_t until, struct sbx_error *err)
 {
 	while (relay_is_waiting(&l->relay) && l->stop != KUBE_UNREAD && clock_left_ms(until) > 0)

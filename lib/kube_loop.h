@@ -46,6 +46,9 @@ int kube_loop_await(struct kube_loop *loop, struct http_exchange *exchange, int6
 /* Turn for MS. */
 int kube_loop_pause(struct kube_loop *loop, int64_t ms, struct sbx_error *err);
 
+/* 1: nothing new is to be begun, for it was stopped or is in trouble. */
+int kube_loop_is_to_end(const struct kube_loop *loop);
+
 /* Hand the reader what waits, until UNTIL. */
 int kube_loop_flush(struct kube_loop *loop, int64_t until, struct sbx_error *err);
 

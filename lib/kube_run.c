@@ -7,14 +7,14 @@
 #include "boot.h"
 #include "clock.h"
 #include "kube_end.h"
-#include "kube_loop.h"
+#include "kube_make.h"
 #include "kube_mend.h"
 #include "kube_policy.h"
 #include "log.h"
 
 static const int64_t request_ms = 10000;
-static const int64_t first_pause_ms = 250; /* doubled with each try */
-enum { TRIES = 5, UID_SIZE = 64 };
+static const int64_t first_pause_ms = 250;
+enum { UID_SIZE = 64 };
 static const size_t job_max = (size_t)64 << 10;
 /* A Pod comes within milliseconds of its Job. One that does not was refused, and only an event says why. */
 static const int64_t no_pod_ms = 1000;
@@ -37,53 +37,6 @@ struct run {
 };
 
 /* --- creating --- */
-
-static int is_to_end(const struct run *r)
-{
-	return r->loop.stop != KUBE_RUNS || r->loop.trouble.class != SBX_OK;
-}
-
-/* -1 when it is to end, with what is wrong, if anything is: being stopped is no error. */
-static int may_go_on(const struct run *r, struct sbx_error *err)
-{
-	if (!is_to_end(r))
-		return 0;
-	*err = r->loop.trouble;
-	return -1;
-}
-
-/* A create may have reached the server although its answer did not reach us, and libcurl may have sent it again: what
- * is there already may be ours. KUBE_EXISTS is no failure here; the caller looks. */
-static int create(struct run *r, enum kube_kind kind, const void *body, size_t len, const char *doing,
-		  struct http_exchange **answer, struct sbx_error *err)
-{
-	int64_t pause = first_pause_ms;
-
-	for (int tries = 1;; tries++) {
-		struct sbx_error why = SBX_ERROR_INIT;
-		int64_t until = clock_mono_ms() + request_ms;
-		struct http_exchange *x = kube_create(r->t->kube, kind, body, len, HTTP_MAY_REPEAT, until, err);
-		if (x == NULL || kube_loop_await(&r->loop, x, until + first_pause_ms, err) < 0) {
-			http_end(x);
-			return -1;
-		}
-		enum kube_answer got = kube_read(x, doing, &why);
-		if (got == KUBE_OK || got == KUBE_EXISTS) {
-			*answer = x;
-			return 0;
-		}
-		int64_t wanted = http_retry_ms(x);
-		http_end(x);
-		int again = got == KUBE_AGAIN && tries < TRIES && !is_to_end(r);
-		if (again && kube_loop_pause(&r->loop, wanted > pause ? wanted : pause, err) < 0)
-			return -1;
-		if (!again || is_to_end(r)) {
-			*err = why;
-			return -1;
-		}
-		pause *= 2;
-	}
-}
 
 /* The uid of the Job in ANSWER, if this driver made it. */
 static int take_uid(struct run *r, const struct http_exchange *answer, struct sbx_error *err)
@@ -115,49 +68,44 @@ static int check_warning(const struct http_exchange *answer, struct sbx_error *e
 	return sbx_hint(err, "the API server says: %s", said);
 }
 
+/* The Job of this name that is there already. */
+static struct http_exchange *find_job(struct run *r, struct sbx_error *err)
+{
+	int64_t until = clock_mono_ms() + request_ms;
+	struct http_exchange *answer = kube_get(r->t->kube, KUBE_JOB, r->name, until, err);
+
+	if (answer != NULL && kube_loop_await(&r->loop, answer, until + first_pause_ms, err) >= 0 &&
+	    kube_read(answer, "find the Job", err) == KUBE_OK)
+		return answer;
+	http_end(answer);
+	return NULL;
+}
+
 static int create_job(struct run *r, struct sbx_error *err)
 {
 	auto_buf text = BUF_INIT(job_max);
-	struct http_exchange *answer = NULL;
 
 	if (kube_job_text(r->t->job, &text, err) < 0)
 		return -1;
-	if (create(r, KUBE_JOB, text.data, text.len, "create the Job", &answer, err) < 0) {
+	struct kube_making job = {.kind = KUBE_JOB, .body = text.data, .len = text.len, .doing = "create the Job"};
+	if (kube_make(&r->loop, &job, 1, err) < 0) {
 		/* Without an answer it may be there all the same; a server that nobody reached has made nothing. */
 		r->made = err->class == SBX_UNAVAILABLE && strcmp(err->code, "server_unreachable") != 0;
+		kube_make_clear(&job, 1);
 		return -1;
 	}
-	int result = 0;
+	struct http_exchange *answer = take_ptr(&job.answer);
 	if (http_status(answer) == 409) {
-		int64_t until = clock_mono_ms() + request_ms;
 		http_end(answer);
-		answer = kube_get(r->t->kube, KUBE_JOB, r->name, until, err);
-		result = answer == NULL || kube_loop_await(&r->loop, answer, until + first_pause_ms, err) < 0 ||
-					 kube_read(answer, "find the Job", err) != KUBE_OK
-				 ? -1
-				 : 0;
+		answer = find_job(r, err);
 	}
-	if (result == 0)
-		result = take_uid(r, answer, err);
+	int result = answer != NULL ? take_uid(r, answer, err) : -1;
 	/* Another's is left alone. */
 	r->made = result == 0;
 	if (result == 0)
 		result = check_warning(answer, err);
 	http_end(answer);
 	return result;
-}
-
-static int create_secret(struct run *r, const char *name, const char *file, const void *bytes, size_t len,
-			 struct sbx_error *err)
-{
-	auto_secret text = SECRET_INIT;
-	struct http_exchange *answer = NULL;
-
-	if (may_go_on(r, err) < 0 || kube_secret_text(r->t->job, r->uid, name, file, bytes, len, &text, err) < 0 ||
-	    create(r, KUBE_SECRET, text.data, text.len, "create a Secret", &answer, err) < 0)
-		return -1;
-	http_end(answer);
-	return 0;
 }
 
 static int check_policies(struct run *r, struct sbx_error *err)
@@ -171,34 +119,59 @@ static int check_policies(struct run *r, struct sbx_error *err)
 	return kube_policy_closed(list, err);
 }
 
-static int create_last(struct run *r, const char *name, const char *file, const void *bytes, size_t len,
-		       struct sbx_error *err)
+/* The Secrets of a run: the pieces of the boot text, then the credentials. */
+struct secrets {
+	struct secret texts[BOOT_PIECES + 1];
+	struct kube_making list[BOOT_PIECES + 1];
+	size_t count;
+};
+
+static int add_secret(const struct run *r, struct secrets *s, const char *name, const char *file, const void *bytes,
+		      size_t len, struct sbx_error *err)
 {
-	if (check_policies(r, err) < 0 || may_go_on(r, err) < 0)
+	struct secret *text = &s->texts[s->count];
+
+	*text = (struct secret)SECRET_INIT;
+	s->list[s->count++] = (struct kube_making){.kind = KUBE_SECRET, .doing = "create a Secret"};
+	if (kube_secret_text(r->t->job, r->uid, name, file, bytes, len, text, err) < 0)
 		return -1;
-	r->began = 1;
-	return create_secret(r, name, file, bytes, len, err);
+	s->list[s->count - 1].body = text->data;
+	s->list[s->count - 1].len = text->len;
+	return 0;
 }
 
-/* The credentials come last: as soon as the last Secret is there, the Pod may start. */
-static int create_secrets(struct run *r, struct sbx_error *err)
+static int write_secrets(const struct run *r, struct secrets *s, struct sbx_error *err)
 {
 	const struct kube_task *t = r->t;
 	char name[KUBE_NAME_SIZE], file[KUBE_NAME_SIZE];
 
 	for (unsigned i = 0; i < t->job->pieces; i++) {
 		size_t at = i * BOOT_PIECE, left = t->boot->len - at;
-		int is_last = i + 1 == t->job->pieces && !t->job->credentials;
 		kube_piece_name(t->job, i, name);
 		snprintf(file, sizeof file, BOOT_FILE, i);
-		if ((is_last ? create_last : create_secret)(r, name, file, t->boot->data + at,
-							    left < BOOT_PIECE ? left : BOOT_PIECE, err) < 0)
+		if (add_secret(r, s, name, file, t->boot->data + at, left < BOOT_PIECE ? left : BOOT_PIECE, err) < 0)
 			return -1;
 	}
 	if (!t->job->credentials)
 		return 0;
 	kube_credentials_name(t->job, name);
-	return create_last(r, name, BOOT_CREDENTIALS, t->credentials->data, t->credentials->len, err);
+	return add_secret(r, s, name, BOOT_CREDENTIALS, t->credentials->data, t->credentials->len, err);
+}
+
+/* As soon as the last of them is there, the Pod may start: nothing is sent before the policies were looked at. */
+static int create_secrets(struct run *r, struct sbx_error *err)
+{
+	struct secrets secrets = {.count = 0};
+	int result = -1;
+
+	if (check_policies(r, err) == 0 && write_secrets(r, &secrets, err) == 0) {
+		r->began = !kube_loop_is_to_end(&r->loop);
+		result = kube_make(&r->loop, secrets.list, secrets.count, err);
+	}
+	kube_make_clear(secrets.list, secrets.count);
+	for (size_t i = 0; i < secrets.count; i++)
+		secret_clear(&secrets.texts[i]);
+	return result;
 }
 
 /* --- following --- */

@@ -84,6 +84,14 @@ run_label() {
 	[ ! -s "$K/requests" ]
 }
 
+@test "Secrets are made side by side: the first of three is not answered before the last was sent" {
+	started secret-together
+	head -c 1500000 /dev/urandom >"$D/inputs"
+	printf 'a-credential' >"$D/credentials"
+	drive 0
+	[ "$(grep -c '^POST .*/secrets' "$K/requests")" -eq 3 ]
+}
+
 @test "what the API server answers to the Job, each with a code of its own" {
 	local row mode want code
 	for row in forbidden:77:cluster_forbidden quota:69:cluster_quota denied:77:cluster_admission unauthorized:78:cluster_unauthenticated \
