@@ -265,14 +265,15 @@ test-load:
 
 # accounts: real accounts, sudo and sshd in namespaces of their own (root). cluster: against the cluster of KUBECONFIG (an administrator's), what fakes
 # cannot say (SBX_CLUSTER_SHARE=4: a quarter of its repetitions). heavy: hundreds of races, and a kill or a failed system call at each step of each stage.
-# oracle: sshsig against ssh-keygen in whole. remote: API servers and Vaults that fail on demand, and the deadlines that this takes.
+# oracle: sshsig against ssh-keygen in whole. remote: API servers and Vaults that fail on demand, and the deadlines that this takes. FILES='run tools' takes
+# these files of the suite alone.
 .PHONY: $(suites:%=test-%)
 # A cluster has one admission policy, which names one image, and one API server, which some files start anew: one file after the other.
 test-cluster test-credential: export SBX_TEST_JOBS := 1
 $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 	@scripts/deps test $*
 	@$(MAKE) $(all_cores) --no-print-directory test-build
-	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/$*
+	@SBX_BUILD=$(abspath $(BUILD)) scripts/test $(or $(FILES:%=test/$*/%.bats),test/$*)
 
 # The same tests, but for those of what has no sanitizers: the programs in and around the sandbox are static.
 test-sanitize:

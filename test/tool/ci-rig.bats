@@ -135,3 +135,40 @@ calls() {
 	wait_until 10 has_ended
 	assert_equal "$(calls)" 'build tf-mirror up down '
 }
+
+# ci VARIABLE=VALUE...: .ci/run in a tree where make only notes what it was asked for, and the rig says that there is none.
+ci() {
+	local tree=$D/tree
+	rm -rf "$tree"
+	mkdir -p "$tree/.ci" "$tree/scripts" "$tree/bin"
+	cp "$ROOT/.ci/run" "$tree/.ci"
+	ln -s "$ROOT/test" "$tree/test"
+	printf '#!/bin/sh\n' >"$tree/scripts/deps"
+	printf '#!/bin/sh\necho "make $*" >>"%s/made"\n' "$tree" >"$tree/bin/make"
+	printf '#!/bin/sh\necho rig >>"%s/made"\necho "not run: cluster: none today"\n' "$tree" >"$tree/.ci/rig"
+	chmod +x "$tree/scripts/deps" "$tree/bin/make" "$tree/.ci/rig"
+	run_sbx 0 env -u KUBECONFIG -u VAULT_ADDR -u SBX_CI_RIG PATH="$tree/bin:$PATH" "$@" "$tree/.ci/run"
+	made=$(grep -E 'rig|cluster|credential|vault' "$tree/made" || true)
+}
+
+@test "CI starts a rig that has been built, or that is asked for; says why there is none, and which files it leaves out" {
+	ci
+	assert_equal "$made" ''
+	assert_contains "$output" 'NOT RUN: make test-cluster, make test-credential, make demo-cluster (KUBECONFIG is not set, and no rig has been built'
+	ci SBX_CI_RIG=1
+	assert_equal "$made" rig
+	assert_contains "$output" 'demo-cluster (none today)'
+	mkdir -p "$D/home/kubernetes" "$D/home/tfmirror/mirror"
+	touch "$D/home/kubernetes/stamp"
+	ci
+	assert_equal "$made" rig
+	ci SBX_CI_RIG=no
+	assert_equal "$made" ''
+	ci KUBECONFIG=/x SBX_CONTEXT=c VAULT_ADDR=y
+	assert_contains "$made" 'make test-cluster FILES=rbac run'
+	assert_contains "$output" 'NOT RUN: of make test-cluster: apply kill'
+	assert_contains "$output" 'NOT RUN: of make test-vault:'
+	ci KUBECONFIG=/x SBX_CONTEXT=c VAULT_ADDR=y SBX_CI_RIG=all
+	refute_contains "$made" FILES
+	refute_contains "$output" 'NOT RUN'
+}
