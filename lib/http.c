@@ -14,12 +14,16 @@ static const long connect_ms = 10000; /* of every exchange, inside the deadline 
 static const long keep_idle_s = 10, keep_interval_s = 5;
 /* What an answer of another status than 200 may say for itself where the body has a sink. */
 static const size_t complaint_max = (size_t)64 << 10;
+/* A connection that was idle for longer may have been closed without our knowing, and then a request that may not be
+ * sent again is lost with it. */
+static const int64_t fresh_ms = 1000;
 enum { WARNING_MAX = 1024, MORE_MAX = 8 };
 
 struct http {
 	CURLM *multi;
 	const struct http_identity *identity;
-	int moved; /* bytes came in this turn */
+	int moved;	  /* bytes came in this turn */
+	int64_t answered; /* clock_mono_ms of the last whole answer */
 };
 
 struct http_exchange {
@@ -30,6 +34,8 @@ struct http_exchange {
 	struct secret *answer;
 	http_sink *sink;
 	void *context;
+	const char *unsent; /* of the body of a request that must not be sent again */
+	size_t unsent_len;
 	struct buf body;
 	char warning[WARNING_MAX];
 	int64_t retry_ms;
@@ -71,6 +77,7 @@ struct http *http_new(const struct http_identity *identity, struct sbx_error *er
 		return NULL;
 	}
 	client->identity = identity;
+	client->answered = INT64_MIN / 2;
 	curl_multi_setopt(client->multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
 	return client;
 }
@@ -227,12 +234,45 @@ static int set_url(struct http_exchange *x, const char *path)
 	return curl_easy_setopt(x->easy, CURLOPT_URL, url) == CURLE_OK ? 0 : -1;
 }
 
-static int set_body(CURL *easy, const struct http_request *request)
+static size_t on_send(char *out, size_t one, size_t size, void *context)
 {
+	struct http_exchange *x = context;
+	size_t len = one * size < x->unsent_len ? one * size : x->unsent_len;
+
+	memcpy(out, x->unsent, len);
+	x->unsent += len;
+	x->unsent_len -= len;
+	return len;
+}
+
+/* A body that is read once cannot be sent again: on a connection that was used before, libcurl then gives up
+ * (CURLE_SEND_FAIL_REWIND) where it would try another one. A server does nothing before it has the whole body. */
+static int set_body_once(struct http_exchange *x, const struct http_request *request)
+{
+	x->unsent = request->body;
+	x->unsent_len = request->body_len;
+	return curl_easy_setopt(x->easy, CURLOPT_POST, 1L) == CURLE_OK &&
+			       curl_easy_setopt(x->easy, CURLOPT_READFUNCTION, on_send) == CURLE_OK &&
+			       curl_easy_setopt(x->easy, CURLOPT_READDATA, x) == CURLE_OK
+		       ? 0
+		       : -1;
+}
+
+static int set_body(struct http_exchange *x, const struct http_request *request)
+{
+	CURL *easy = x->easy;
+	int is_once = request->repeat == HTTP_ONCE;
+	/* Without a body nothing but a connection of its own keeps libcurl from sending it again. */
+	int is_read_once = is_once && request->body_len > 0 && clock_mono_ms() - x->client->answered < fresh_ms;
+
+	if (curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, is_once && !is_read_once ? 1L : 0L) != CURLE_OK)
+		return -1;
 	if (request->body == NULL)
 		return curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK ? 0 : -1;
+	if (is_read_once ? set_body_once(x, request) < 0
+			 : curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body) != CURLE_OK)
+		return -1;
 	return curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body_len) == CURLE_OK &&
-			       curl_easy_setopt(easy, CURLOPT_POSTFIELDS, request->body) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method) == CURLE_OK
 		       ? 0
 		       : -1;
@@ -253,7 +293,7 @@ static int set_times(CURL *easy, const struct http_request *request)
 		       : -1;
 }
 
-static int set_behaviour(struct http_exchange *x, const struct http_request *request)
+static int set_behaviour(struct http_exchange *x)
 {
 	CURL *easy = x->easy;
 
@@ -267,8 +307,6 @@ static int set_behaviour(struct http_exchange *x, const struct http_request *req
 			       curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
-			       curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, request->repeat == HTTP_ONCE ? 1L : 0L) ==
-				       CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_USERAGENT, "sbx/" SBX_VERSION) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_WRITEDATA, x) == CURLE_OK &&
@@ -297,9 +335,8 @@ struct http_exchange *http_start(struct http *client, const struct http_request 
 		return NULL;
 	}
 	x->body = (struct buf)BUF_INIT(request->sink != NULL ? complaint_max : request->max);
-	if (set_url(x, request->path) < 0 || set_behaviour(x, request) < 0 ||
-	    set_identity(x->easy, client->identity) < 0 || set_times(x->easy, request) < 0 ||
-	    set_body(x->easy, request) < 0 || set_headers(x, request) < 0 ||
+	if (set_url(x, request->path) < 0 || set_behaviour(x) < 0 || set_identity(x->easy, client->identity) < 0 ||
+	    set_times(x->easy, request) < 0 || set_body(x, request) < 0 || set_headers(x, request) < 0 ||
 	    curl_multi_add_handle(client->multi, x->easy) != CURLM_OK) {
 		http_end(x);
 		no_memory(err);
@@ -397,10 +434,12 @@ static int note_done(struct http *client)
 			continue;
 		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &private);
 		struct http_exchange *x = (struct http_exchange *)(void *)private;
-		if (message->data.result == CURLE_OK)
+		if (message->data.result == CURLE_OK) {
 			x->state = HTTP_ANSWERED;
-		else
+			client->answered = clock_mono_ms();
+		} else {
 			note_broken(x, message->data.result);
+		}
 		done++;
 	}
 	return done;

@@ -45,8 +45,8 @@ struct http_request {
 	const char *const *headers; /* more lines "Name: value", the last one NULL; NULL: none */
 	const struct secret *secret_header; /* one more, with its NUL; borrowed until the exchange ends; NULL: none */
 	struct secret *answer; /* empty: gets the body, whatever its status, and http_body stays empty; NULL: no */
-	/* HTTP_ONCE: the server gets this at most once. On a connection that was used before, libcurl sends a request
-	 * again when that ends without a byte of answer, though the server may have done it. */
+	/* HTTP_ONCE: the server gets this at most once. (On a connection that was used before, libcurl sends a request
+	 * again when that ends without a byte of answer, though the server may have done it.) */
 	enum http_repeat { HTTP_MAY_REPEAT, HTTP_ONCE } repeat;
 	http_sink *sink; /* NULL: the body is kept */
 	void *context;

@@ -1,8 +1,15 @@
-/* http: servers that are none, that nobody reaches, and that take a connection and say nothing. */
+/* http: servers that are none, that nobody reaches, that take a connection and say nothing, and that take a request and
+ * hang up. */
 #include "http.h"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
@@ -78,9 +85,98 @@ static void check_silence(void)
 	CHECK_STR(ask(at.sin_port), "server_unreachable");
 }
 
+/* One request of a connection, its body of four bytes included; its first byte, 0 when there is none. */
+static char read_request(int fd)
+{
+	char text[4096];
+	size_t len = 0;
+
+	for (ssize_t n; (n = read(fd, text + len, sizeof text - 1 - len)) > 0;) {
+		text[len += (size_t)n] = '\0';
+		const char *body = strstr(text, "\r\n\r\n");
+		if (body != NULL && (text[0] == 'G' || strlen(body) >= 8))
+			return text[0];
+	}
+	return 0;
+}
+
+/* Answer every GET, and hang up on whoever POSTs. COUNT gets a "C" for each connection, a "P" for each POST. */
+static void serve(int listener, int count)
+{
+	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+
+	for (;;) {
+		auto_fd fd = accept(listener, NULL, NULL);
+		char got = 0;
+		while (fd >= 0 && (got = read_request(fd)) == 'G' && write(fd, answer, sizeof answer - 1) > 0)
+			;
+		if (write(count, "CP", got == 'P' ? 2 : 1) < 1)
+			_exit(1);
+	}
+}
+
+static const char *ask_socket(struct http *client, const char *method, const char *body, enum http_repeat repeat)
+{
+	static char code[sizeof((struct sbx_error *)0)->code];
+	struct sbx_error err = SBX_ERROR_INIT;
+	const struct http_request request = {.method = method,
+					     .path = "/",
+					     .body = body,
+					     .body_len = body != NULL ? strlen(body) : 0,
+					     .deadline = clock_mono_ms() + 5000,
+					     .max = 1024,
+					     .repeat = repeat};
+	struct http_exchange *x = http_start(client, &request, &err);
+
+	CHECK(x != NULL && http_finish(client, x, &err) == 0);
+	snprintf(code, sizeof code, "%s", http_trouble(x)->code);
+	http_end(x);
+	return code;
+}
+
+/* A connection that was used before and that ends when a request has come: libcurl sends it again on another one, and
+ * does not where it is said that it must not. */
+static void check_once(void)
+{
+	struct sockaddr_un at = {.sun_family = AF_UNIX};
+	char directory[] = "/tmp/http_test.XXXXXX";
+	auto_fd listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int count[2];
+
+	CHECK(mkdtemp(directory) != NULL && pipe2(count, O_CLOEXEC | O_NONBLOCK) == 0);
+	snprintf(at.sun_path, sizeof at.sun_path, "%s/s", directory);
+	CHECK(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 8) == 0);
+	pid_t server = fork();
+	if (server == 0)
+		serve(listener, count[1]);
+	for (int i = 0; i < 2; i++) {
+		enum http_repeat repeat = i == 0 ? HTTP_ONCE : HTTP_MAY_REPEAT;
+		struct http_identity identity = {.server = "http://localhost", .socket = at.sun_path};
+		struct sbx_error err = SBX_ERROR_INIT;
+		struct http *client = http_new(&identity, &err);
+		CHECK(client != NULL);
+		CHECK_STR(ask_socket(client, "GET", NULL, HTTP_MAY_REPEAT), "");
+		CHECK_STR(ask_socket(client, "POST", "once", repeat), "server_cut");
+		http_free(client);
+		char got[16] = "";
+		CHECK(read(count[0], got, sizeof got - 1) > 0);
+		const char *first = strchr(got, 'P'), *last = strrchr(got, 'P');
+		CHECK(first != NULL && (first == last) == (repeat == HTTP_ONCE));
+		/* One connection for both. */
+		CHECK(i > 0 || first == got + 1);
+	}
+	kill(server, SIGKILL);
+	waitpid(server, NULL, 0);
+	unlink(at.sun_path);
+	rmdir(directory);
+	close(count[0]);
+	close(count[1]);
+}
+
 int main(void)
 {
 	check_servers();
 	check_silence();
+	check_once();
 	return unit_done();
 }
