@@ -22,6 +22,12 @@ struct program {
 		.work = PROVIDER_WORK_INIT, .access = KUBE_ACCESS_INIT                                                 \
 	}
 
+static int work_open(const struct provider *provider, struct program *p, struct sbx_error *err)
+{
+	http_load();
+	return provider_work_open(provider, "kubernetes", &p->work, err);
+}
+
 static int open_server(struct program *p, struct sbx_error *err)
 {
 	p->cred.deadline = clock_mono_ms() + PROVIDER_VERB_MS;
@@ -64,7 +70,7 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct kube_cred_scope scope = {.role = NULL};
-	int result = provider_work_open(provider, "kubernetes", &p.work, err);
+	int result = work_open(provider, &p, err);
 
 	if (result == 0)
 		result = open_server(&p, err);
@@ -81,7 +87,7 @@ static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct provider_outcome outcome;
-	int result = provider_work_open(provider, "kubernetes", &p.work, err), found = 0;
+	int result = work_open(provider, &p, err), found = 0;
 
 	/* Settings that are wrong have made nothing. */
 	if (result == 0)

@@ -40,6 +40,12 @@ static int read_ca(struct program *p, struct sbx_error *err)
 	return buf_add(&p->ca, text, len, err);
 }
 
+static int work_open(const struct provider *provider, struct program *p, struct sbx_error *err)
+{
+	http_load();
+	return provider_work_open(provider, "vault", &p->work, err);
+}
+
 static int open_server(struct program *p, struct sbx_error *err)
 {
 	auto_jv settings = config_settings(p->work.config.providers, "vault");
@@ -95,7 +101,7 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct vault_scope scope = {.role = NULL};
-	int result = provider_work_open(provider, "vault", &p.work, err);
+	int result = work_open(provider, &p, err);
 
 	if (result == 0)
 		result = open_server(&p, err);
@@ -114,7 +120,7 @@ static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
 	struct provider_outcome outcome;
-	int result = provider_work_open(provider, "vault", &p.work, err), found = 0;
+	int result = work_open(provider, &p, err), found = 0;
 
 	/* Settings that are wrong have made nothing. */
 	if (result == 0)

@@ -7,18 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/wait.h>
 
 #include "call.h"
 #include "clock.h"
 #include "credential.h"
 #include "credential_admit.h"
 #include "credential_explain.h"
+#include "credential_later.h"
 #include "credential_lease.h"
 #include "credential_list.h"
-#include "credential_process.h"
-#include "credential_seal.h"
-#include "credential_witness.h"
+#include "credential_run.h"
 #include "filter.h"
 #include "io.h"
 #include "log.h"
@@ -28,24 +26,18 @@
 static const char name[] = "sbx-cred";
 
 enum {
-	HAND_OVER_MS = 2000, /* after a signal, for a stage before that is just writing a claimed call; and to sbx-audit */
+	HAND_OVER_MS =
+		2000, /* after a signal, for a stage before that is just writing a claimed call; and to sbx-audit */
 	HAND_OVER_LOOK_MS = 2,
-	DEADLINE_DEFAULT_MS = 10 * 60 * 1000,
-	DEADLINE_MAX_MS = 24 * 60 * 60 * 1000,
-	RUN_MARGIN_MS = 2 * 60 * 1000, /* copies, digests, locks and analysis around the steps of sbx-run */
-	ARGUMENTS_MAX = 32,
 	LIST_MAX = 16 * 1024 * 1024,
 };
-/* Descriptors of sbx-run. */
-#define CREDENTIALS_NUMBER 3
-#define SECRETS_NUMBER 4
-#define LOCK_NUMBER 5
-#define NUMBER_TEXT(n) #n
-#define NUMBER(n) NUMBER_TEXT(n)
 
 struct options {
 	const char *config;
-	const char *mend; /* a call's id */
+	const char *mend;		 /* a call's id */
+	const char *witness;		 /* the same */
+	int keep[1 + LIMIT_CREDENTIALS]; /* the lock, the witnesses */
+	size_t keep_count;
 	int explain;
 	int lists;
 	enum credential_list_form list;
@@ -60,9 +52,7 @@ struct bracket {
 	char *path; /* of the command */
 	int signal_fd;
 	int slot_fd;
-	jv sealed; /* the call with our first seal: what sbx-run gets */
-	struct credential_process run;
-	struct buf answer;
+	struct credential_run run;
 };
 
 static int usage(FILE *out, int status)
@@ -71,8 +61,9 @@ static int usage(FILE *out, int status)
 		"usage: %s [--config FILE] COMMAND [ARGUMENT]...   < call   (COMMAND: sbx-run)\n"
 		"       %s [--config FILE] --explain   < call\n"
 		"       %s [--config FILE] --mend CALL\n"
+		"       %s [--config FILE] --witness CALL --lock-fd N --witness-fd N...   < request\n"
 		"       %s [--config FILE] list [--json]\n",
-		name, name, name, name);
+		name, name, name, name, name);
 	return status;
 }
 
@@ -120,141 +111,38 @@ static int issue_all(struct bracket *b, struct sbx_error *err)
 	return check_signals(b, err);
 }
 
-static int seal_call(struct bracket *b, struct buf *text, struct sbx_error *err)
-{
-	jv call = jv_copy(b->f->call);
-
-	if (b->leases.count > 0)
-		call = json_set(call, "credential", credential_member(&b->leases));
-	b->sealed = call;
-	if (call_seal(&b->sealed, &b->f->key, b->f->state.installation, CALL_CRED, err) < 0 ||
-	    json_write(b->sealed, text, err) < 0)
-		return -1;
-	return buf_add(text, "\n", 1, err);
-}
-
-/* ARGV holds ARGUMENTS_MAX + 10. */
-static void build_argv(const struct bracket *b, const char **argv)
-{
-	static const char *const descriptors[] = {"--credentials-fd", NUMBER(CREDENTIALS_NUMBER),
-						  "--secrets-fd",     NUMBER(SECRETS_NUMBER),
-						  "--lock-fd",	      NUMBER(LOCK_NUMBER)};
-
-	*argv++ = b->options->command[0];
-	*argv++ = "--config";
-	*argv++ = b->f->config.file;
-	for (size_t i = 0; b->leases.count > 0 && i < ARRAY_LEN(descriptors); i++)
-		*argv++ = descriptors[i];
-	for (int i = 1; b->options->command[i] != NULL; i++)
-		*argv++ = b->options->command[i];
-	*argv = NULL;
-}
-
 /* Mint, seal, start. When it fails nothing runs. */
-static int start_run(struct bracket *b, struct buf *text, struct sbx_error *err)
+static int start_run(struct bracket *b, struct sbx_error *err)
 {
-	const char *argv[ARGUMENTS_MAX + 10];
-	auto_fd credentials = -1, secrets = -1;
-
 	b->path = admit_command(&b->f->config, b->options->command[0], err);
 	if (b->path == NULL || admit_approval(b->f->call, err) < 0)
 		return -1;
 	b->slot_fd = admit_slot(&b->f->state, call_principal(b->f->call), err);
-	if (b->slot_fd < 0 || credential_plan(&b->broker, b->f->call, &b->leases, err) < 0 || issue_all(b, err) < 0 ||
-	    (b->leases.count > 0 && credential_seal(&b->leases, &credentials, &secrets, err) < 0) ||
-	    seal_call(b, text, err) < 0)
+	if (b->slot_fd < 0 || credential_plan(&b->broker, b->f->call, &b->leases, err) < 0)
 		return -1;
-	const struct spawn_fd fds[] = {
-		{CREDENTIALS_NUMBER, credentials}, {SECRETS_NUMBER, secrets}, {LOCK_NUMBER, b->f->stage_fd}};
-	build_argv(b, argv);
+	credential_start(&b->broker, &b->leases);
+	if (issue_all(b, err) < 0)
+		return -1;
 	b->run.path = b->path;
-	b->run.argv = argv;
-	b->run.fds = fds;
-	/* Our reader may have gone already: the signal that says so must not end a call that spent an approval. */
-	b->run.flags = strcmp(b->options->command[0], "sbx-run") == 0 ? SPAWN_HOLD_STOP : 0;
-	b->run.fd_count = b->leases.count > 0 ? ARRAY_LEN(fds) : 0;
-	b->run.input = text->data;
-	b->run.input_len = text->len;
-	b->run.answer = &b->answer;
+	b->run.command = b->options->command;
+	b->run.config = b->f->config.file;
+	b->run.key = &b->f->key;
+	b->run.installation = b->f->state.installation;
+	b->run.lock_fd = b->f->stage_fd;
 	b->run.signal_fd = b->signal_fd;
 	b->run.reader_fd = b->f->started.reply_fd;
-	if (credential_process_start(&b->run, err) < 0)
+	if (credential_run_start(&b->run, b->f->call, &b->leases, err) < 0)
 		return -1;
-	/* The child has them now. We keep what the API server can be asked with in the end whether it takes it still. */
-	for (size_t i = 0; i < b->leases.count; i++)
-		if (!credential_witness_can(&b->leases.lease[i]))
-			secret_clear(&b->leases.lease[i].fields);
+	credential_stand_by(&b->broker, &b->leases);
 	return 0;
-}
-
-static int64_t limit_ms(jv limits, const char *key, int64_t fallback)
-{
-	int64_t value;
-
-	return json_int(limits, key, &value) == 0 && value >= 0 && value <= DEADLINE_MAX_MS ? value : fallback;
-}
-
-/* What the steps may take and what it takes to stop them, twice: whoever KILLs earlier cuts an apply in the middle. */
-static int64_t run_deadline(const struct bracket *b)
-{
-	auto_jv policy = json_object(b->f->call, "policy");
-	auto_jv run = json_object(policy, "run");
-	auto_jv limits = json_object(run, "limits");
-
-	return clock_mono_ms() + limit_ms(limits, "deadline_ms", DEADLINE_DEFAULT_MS) +
-	       2 * limit_ms(limits, "grace_ms", 0) + RUN_MARGIN_MS;
-}
-
-/* The answer must be the call that was given, with our seal and those before it untouched, and the run's seal. */
-static int check_answer(const struct bracket *b, jv *answer, struct sbx_error *err)
-{
-	auto_jv got = jv_invalid();
-
-	if (call_parse(buf_str(&b->answer), b->answer.len, SBX_PROTOCOL, &got, err) < 0)
-		return -1;
-	if (call_is_bare_error(got)) {
-		call_get_error(got, err);
-		return -1;
-	}
-	if (call_verify(got, &b->f->key, b->f->state.installation, CALL_REVOKE, err) < 0)
-		return -1;
-	auto_jv sent_seals = json_array(b->sealed, "seals"), got_seals = json_array(got, "seals");
-	for (int i = 0; i < json_length(sent_seals); i++) {
-		auto_jv sent = json_at(sent_seals, i), came = json_at(got_seals, i);
-		if (!jv_is_valid(came) || !json_same(sent, came))
-			return sbx_fail(err, SBX_PROTOCOL, "seal_invalid", "the answer is that of another call");
-	}
-	*answer = take_jv(&got);
-	return 0;
-}
-
-/* Wait for the answer; without a whole one, the call as it was sent with the error that says so, which is DIED, and WHY. */
-static jv await_run(struct bracket *b, struct sbx_error *why, struct sbx_error *died)
-{
-	jv answer = jv_invalid();
-	int status = 0;
-	int ended = credential_process_wait(&b->run, run_deadline(b), &status, why);
-
-	credential_process_stop(&b->run);
-	if (ended == 0 && check_answer(b, &answer, why) == 0)
-		return answer;
-	if (ended == 0 && WIFSIGNALED(status))
-		sbx_fail(died, SBX_OUTCOME_UNKNOWN, "run_died",
-			 "sbx-run was killed by signal %d; what it did is not known", WTERMSIG(status));
-	else
-		sbx_fail(died, SBX_OUTCOME_UNKNOWN, "run_died",
-			 "sbx-run gave no whole answer (%s); what it did is not known", why->code);
-	sbx_hint(died, "look before you try again: sbx-audit show --request-id %s", call_id(b->sealed));
-	jv_free(answer);
-	return call_set_error(jv_copy(b->sealed), call_stage_name(CALL_RUN), died);
 }
 
 /* ---- the end, whatever it is ---- */
 
 /* Give back what was asked for, and say so in the call; consumes it. What could not be is left to mending. */
-static jv give_back(struct bracket *b, jv call)
+static jv give_back(struct bracket *b, enum credential_how how, jv call)
 {
-	jv outcomes = credential_give_back(&b->broker, &b->leases, CREDENTIAL_AT_END);
+	jv outcomes = credential_give_back(&b->broker, &b->leases, how);
 
 	for (size_t i = 0; i < b->leases.count; i++) {
 		const struct sbx_error *trouble = &b->leases.lease[i].trouble;
@@ -263,6 +151,7 @@ static jv give_back(struct bracket *b, jv call)
 			b->f->is_unfinished = 1;
 		}
 	}
+	b->f->is_unfinished |= credential_later_has(&b->leases);
 	if (json_length(outcomes) > 0)
 		return json_set(call, "revocation", outcomes);
 	jv_free(outcomes);
@@ -289,7 +178,7 @@ static int finish_refused(struct bracket *b, struct sbx_error *err)
 
 	if (json_length(members) > 0)
 		call = json_set(call, "credential", take_jv(&members));
-	call = give_back(b, call);
+	call = give_back(b, CREDENTIAL_UNUSED, call);
 	give_approval_back(b);
 	return filter_finish(b->f, call, err);
 }
@@ -297,7 +186,7 @@ static int finish_refused(struct bracket *b, struct sbx_error *err)
 static int finish_run(struct bracket *b)
 {
 	struct sbx_error why = SBX_ERROR_INIT, died = SBX_ERROR_INIT, none = SBX_ERROR_INIT;
-	jv call = give_back(b, await_run(b, &why, &died));
+	jv call = give_back(b, CREDENTIAL_AT_END, credential_run_await(&b->run, &why, &died));
 
 	/* Nothing for people before the credentials are given back. */
 	if (died.class != SBX_OK) {
@@ -305,11 +194,16 @@ static int finish_run(struct bracket *b)
 		log_error(&died);
 	}
 	b->f->stage = CALL_REVOKE;
-	return filter_finish(b->f, call, &none);
+	int status = filter_finish(b->f, call, &none);
+	/* It keeps our lock. When it cannot be started, mending gives the lease back once more. */
+	if (credential_later_has(&b->leases) &&
+	    credential_later_start(&b->broker, call_id(b->f->call), &b->leases, &none) < 0)
+		log_error(&none);
+	return status;
 }
 
-/* A stage of this call that is not done looks dead as soon as nobody holds a lock, and a call with a dead stage is closed
- * by whoever mends: our lock is kept until sbx-audit, which has the call by now, has its own. */
+/* A stage of this call that is not done looks dead as soon as nobody holds a lock, and a call with a dead stage is
+ * closed by whoever mends: our lock is kept until sbx-audit, which has the call by now, has its own. */
 static void hand_over(const struct filter *f)
 {
 	int64_t deadline = clock_mono_ms() + HAND_OVER_MS;
@@ -321,7 +215,6 @@ static void hand_over(const struct filter *f)
 
 static int run_stage(struct filter *f, struct bracket *b)
 {
-	auto_buf text = BUF_INIT(LIMIT_CALL * 2);
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	/* From here on a signal waits: a claimed call that comes is answered for, and what was minted is revoked. */
@@ -335,7 +228,7 @@ static int run_stage(struct filter *f, struct bracket *b)
 	if (got != 0)
 		return got < 0 ? filter_refuse(f, &err) : filter_pass(f);
 	b->broker = (struct credential_broker){.config = &f->config, .state = &f->state, .lock_fd = f->stage_fd};
-	if (start_run(b, &text, &err) < 0)
+	if (start_run(b, &err) < 0)
 		return finish_refused(b, &err);
 	return finish_run(b);
 }
@@ -343,22 +236,14 @@ static int run_stage(struct filter *f, struct bracket *b)
 static int run(const struct options *o)
 {
 	struct filter f = FILTER_INIT(name, CALL_CRED);
-	struct bracket b = {.f = &f,
-			    .options = o,
-			    .signal_fd = -1,
-			    .slot_fd = -1,
-			    .sealed = jv_invalid(),
-			    .run = CREDENTIAL_PROCESS_INIT,
-			    .answer = BUF_INIT(LIMIT_CALL)};
+	struct bracket b = {.f = &f, .options = o, .signal_fd = -1, .slot_fd = -1, .run = CREDENTIAL_RUN_INIT};
 
 	leases_init(&b.leases);
 	int status = run_stage(&f, &b);
 	if (f.run_fd >= 0)
 		hand_over(&f);
-	credential_process_stop(&b.run);
+	credential_run_clear(&b.run);
 	leases_clear(&b.leases);
-	jv_free(b.sealed);
-	buf_clear(&b.answer);
 	free(b.path);
 	base_close_fd(&b.signal_fd);
 	base_close_fd(&b.slot_fd);
@@ -366,7 +251,7 @@ static int run(const struct options *o)
 	return status;
 }
 
-/* ---- --explain and --mend ---- */
+/* ---- --explain, --mend, --witness, list ---- */
 
 static int fail(const struct sbx_error *err)
 {
@@ -421,6 +306,25 @@ static int mend(const struct options *o)
 	return status;
 }
 
+/* What another sbx-cred has left when it ended (credential_later.h). */
+static int witness(const struct options *o)
+{
+	auto_config config = {0};
+	auto_state state = STATE_NONE;
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct started started;
+
+	if (start(name, o->config, o->keep, o->keep_count, START_REPLY, &started, &err) < 0 ||
+	    config_load(started.config, &config, &err) < 0 || state_open(config.state, &state, &err) < 0)
+		return fail(&err);
+	process_set_stop(PROCESS_STOP_HELD);
+	const struct credential_broker broker = {.config = &config, .state = &state, .lock_fd = -1};
+	int left = credential_later_run(&broker, o->witness, STDIN_FILENO, o->keep + 1, o->keep_count - 1, &err);
+	if (left < 0 || (left == 0 && state_stage_done(o->keep[0], &err) < 0))
+		return fail(&err);
+	return SBX_OK;
+}
+
 static int list(const struct options *o)
 {
 	auto_buf out = BUF_INIT(LIST_MAX);
@@ -444,13 +348,29 @@ static int told(void)
 	return fflush(stdout) == 0 ? SBX_OK : SBX_IO;
 }
 
+static int keep_descriptor(struct options *o, const char *text)
+{
+	uint64_t number;
+
+	if (o->keep_count == ARRAY_LEN(o->keep) || io_parse_u64(text, 3, 1 << 20, &number) < 0)
+		return -1;
+	o->keep[o->keep_count++] = (int)number;
+	return 0;
+}
+
 /* 0: go on; else the exit status + 1. */
 static int read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option known[] = {
-		{"config", required_argument, NULL, 'c'}, {"explain", no_argument, NULL, 'e'},
-		{"mend", required_argument, NULL, 'm'},	  {"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'V'},	  {NULL, 0, NULL, 0},
+		{"config", required_argument, NULL, 'c'},
+		{"explain", no_argument, NULL, 'e'},
+		{"mend", required_argument, NULL, 'm'},
+		{"witness", required_argument, NULL, 'w'},
+		{"lock-fd", required_argument, NULL, 'l'},
+		{"witness-fd", required_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'V'},
+		{NULL, 0, NULL, 0},
 	};
 	int letter;
 
@@ -469,11 +389,16 @@ static int read_options(int argc, char **argv, struct options *o)
 			o->explain = 1;
 		else if (letter == 'm' && state_is_id(optarg))
 			o->mend = optarg;
-		else
+		else if (letter == 'w' && state_is_id(optarg))
+			o->witness = optarg;
+		else if ((letter == 'l' && o->keep_count == 0) || (letter == 'd' && o->keep_count > 0)) {
+			if (keep_descriptor(o, optarg) < 0)
+				return usage(stderr, SBX_USAGE) + 1;
+		} else
 			return usage(stderr, SBX_USAGE) + 1;
 	}
-	int has_command = argc > optind, modes = has_command + o->explain + (o->mend != NULL);
-	if (modes != 1 || argc - optind > ARGUMENTS_MAX)
+	int has_command = argc > optind, modes = has_command + o->explain + (o->mend != NULL) + (o->witness != NULL);
+	if (modes != 1 || argc - optind > CREDENTIAL_ARGUMENTS_MAX || (o->witness != NULL) != (o->keep_count > 1))
 		return usage(stderr, SBX_USAGE) + 1;
 	o->command = argv + optind;
 	/* No command that may be started has this name: it is sbx-run, or an absolute path. */
@@ -496,5 +421,7 @@ int main(int argc, char **argv)
 		return status - 1;
 	if (o.lists)
 		return list(&o);
+	if (o.witness != NULL)
+		return witness(&o);
 	return o.mend != NULL ? mend(&o) : o.explain ? explain(&o) : run(&o);
 }

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "io.h"
+#include "kube_status.h"
 #include "log.h"
 #include "start.h"
 #include "witness.h"
@@ -16,6 +17,7 @@ static const char name[] = "sbx-witness";
 
 enum {
 	FIRST_MS = 2000, /* a call waits for this before its credential is revoked */
+	SEEN_MS = 500,	 /* until every part of an API server knows of a binding, or an account, that was just made */
 	WAIT_MAX_MS = 60 * 1000,
 	ONCE_MS = 5000,
 	PAUSE_FIRST_MS = 10,
@@ -92,8 +94,8 @@ static int is_heard(const struct program *p, int pause_ms)
 	return poll(&reply, 1, pause_ms) == 0;
 }
 
-/* Ask until it is refused; the status of the last answer, -1 with WHY when there has been none for too long to say what is
- * so now. */
+/* Ask until it is refused; the status of the last answer, -1 with WHY when there has been none for too long to say what
+ * is so now. */
 static int await_refusal(const struct program *p, struct sbx_error *why)
 {
 	int64_t deadline = clock_mono_ms() + p->wait_ms, answered = 0;
@@ -111,24 +113,35 @@ static int await_refusal(const struct program *p, struct sbx_error *why)
 			if (clock_mono_ms() - answered > ONCE_MS)
 				last = -1;
 		}
-		if (witness_is_refusal(last) || clock_left_ms(deadline) == 0 || !is_heard(p, pause_ms))
+		if (kube_status_is_refusal(last) || clock_left_ms(deadline) == 0 || !is_heard(p, pause_ms))
 			return last;
 	}
+}
+
+/* Ask for the first time, again while what was made a moment ago is not known everywhere; the status. */
+static int ask_first(struct program *p, struct sbx_error *why)
+{
+	int64_t deadline = clock_mono_ms() + FIRST_MS, known = clock_mono_ms() + SEEN_MS;
+	int status = witness_open(&p->witness, p->request, &p->token, deadline, why);
+
+	for (int pause_ms = PAUSE_FIRST_MS; status >= 0; pause_ms *= 2) {
+		status = witness_ask(&p->witness, deadline, why);
+		if (!kube_status_is_refusal(status) || clock_left_ms(known) == 0 || !is_heard(p, pause_ms))
+			break;
+	}
+	return status;
 }
 
 static int run(struct program *p, struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
-	int64_t deadline = clock_mono_ms() + FIRST_MS;
 
 	if (read_request(p, err) < 0)
 		return -1;
-	int status = witness_open(&p->witness, p->request, &p->token, deadline, &why);
-	if (status == 0)
-		status = witness_ask(&p->witness, deadline, &why);
+	int status = ask_first(p, &why);
 	if (say(p, status, &why, err) < 0)
 		return -1;
-	if (!witness_is_taken(status) || !await_revocation(p))
+	if (!kube_status_is_taken(status) || !await_revocation(p))
 		return 0;
 	status = await_refusal(p, &why);
 	return say(p, status, &why, err);

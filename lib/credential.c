@@ -18,8 +18,10 @@ enum {
 	LIFETIME_MIN_S = 600,	/* what every issuer grants (Kubernetes refuses less) */
 	LIFETIME_MAX_S = 86400, /* no run lasts a day */
 	EXPIRY_MARGIN_S = 60,	/* a mint takes time; clocks differ */
-	REVOKE_TRIES = 2,
 	NAME_MAX_LEN = 64,
+	/* A call waits as long as this for the refusal: one by RBAC comes within 0.2 s of the binding's end, one of a
+	 * token that the API server has just seen after ten seconds. */
+	REFUSAL_MS = 250,
 };
 
 void leases_init(struct leases *leases)
@@ -29,6 +31,8 @@ void leases_init(struct leases *leases)
 		leases->lease[i] = (struct lease){.record = jv_invalid(),
 						  .state = LEASE_PLANNED,
 						  .fields = SECRET_INIT,
+						  .helper = CREDENTIAL_HELPER_INIT,
+						  .witness = CREDENTIAL_WITNESS_INIT,
 						  .trouble = SBX_ERROR_INIT};
 }
 
@@ -37,6 +41,8 @@ void leases_clear(struct leases *leases)
 	for (size_t i = 0; i < ARRAY_LEN(leases->lease); i++) {
 		jv_free(leases->lease[i].record);
 		secret_clear(&leases->lease[i].fields);
+		credential_helper_clear(&leases->lease[i].helper);
+		credential_witness_clear(&leases->lease[i].witness);
 	}
 	leases_init(leases);
 }
@@ -188,6 +194,26 @@ jv credential_member(const struct leases *leases)
 	return out;
 }
 
+void credential_start(const struct credential_broker *broker, struct leases *leases)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+
+	for (size_t i = 0; i < leases->count; i++)
+		(void)credential_provider_start(broker, &leases->lease[i], CREDENTIAL_MINT, &ignored);
+}
+
+void credential_stand_by(const struct credential_broker *broker, struct leases *leases)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+
+	for (size_t i = 0; i < leases->count; i++) {
+		struct lease *lease = &leases->lease[i];
+		credential_witness_start(&lease->witness, lease);
+		secret_clear(&lease->fields);
+		(void)credential_provider_start(broker, lease, CREDENTIAL_REVOKE, &ignored);
+	}
+}
+
 static int issue_requested(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err)
 {
 	static const char *const members[] = {"provider", "scope", "namespace",	 "permissions",
@@ -228,23 +254,6 @@ int credential_issue(const struct credential_broker *broker, struct lease *lease
 	return -1;
 }
 
-static jv revoke_with_retry(const struct credential_broker *broker, const struct lease *lease, struct sbx_error *err)
-{
-	int64_t began = clock_mono_ms();
-	jv outcome = jv_invalid();
-
-	for (int i = 0; i < REVOKE_TRIES && !jv_is_valid(outcome); i++) {
-		jv_free(outcome);
-		sbx_error_clear(err);
-		outcome = credential_provider_revoke(broker, lease, err);
-	}
-	if (!jv_is_valid(outcome)) {
-		jv_free(outcome);
-		outcome = json_set_str(json_set_str(jv_object(), "state", "deferred"), "proof", err->code);
-	}
-	return json_set_int(outcome, "took_ms", clock_mono_ms() - began);
-}
-
 /* What the record says of the end: OUTCOME, and whose. */
 static int record_end(const struct credential_broker *broker, const struct lease *lease, enum credential_how how,
 		      jv outcome, struct sbx_error *err)
@@ -259,6 +268,23 @@ static int record_end(const struct credential_broker *broker, const struct lease
 			    details, err);
 }
 
+static int is_awaited(jv outcome)
+{
+	const char *unproven = json_str(outcome, "unproven");
+
+	return unproven != NULL && strcmp(unproven, "not_yet_refused") == 0;
+}
+
+/* The API server took it after it was revoked, and it has not ended by itself. */
+static int is_taken(const struct lease *lease)
+{
+	const char *state = json_str(lease->record, "state"), *until = json_str(lease->record, "expires_at");
+	int64_t end;
+
+	return state != NULL && strcmp(state, "still_taken") == 0 && until != NULL && clock_parse(until, &end) == 0 &&
+	       clock_seconds() < end;
+}
+
 /* OUTCOME is in the record, and the lease's file gone, unless there is something left to do. */
 static int settle(const struct credential_broker *broker, struct lease *lease, enum credential_how how, jv outcome,
 		  const struct sbx_error *failed, struct sbx_error *err)
@@ -266,8 +292,10 @@ static int settle(const struct credential_broker *broker, struct lease *lease, e
 	struct sbx_error late = SBX_ERROR_INIT;
 	int recorded = record_end(broker, lease, how, outcome, err);
 
+	if (how == CREDENTIAL_AT_END && is_awaited(outcome) && recorded == 0)
+		return lease_write(broker->state, lease, "revoked", err);
 	if (strcmp(json_str(outcome, "state"), "deferred") == 0) {
-		(void)lease_write(broker->state, lease, "deferred", &late);
+		(void)lease_write(broker->state, lease, is_taken(lease) ? "still_taken" : "deferred", &late);
 		sbx_error_clear(err);
 		sbx_fail(err, SBX_UNAVAILABLE, "revoke_deferred", "a credential could not be revoked yet: %.300s",
 			 failed->message[0] ? failed->message : "its provider put it off");
@@ -276,29 +304,74 @@ static int settle(const struct credential_broker *broker, struct lease *lease, e
 	return recorded < 0 ? -1 : lease_remove(broker->state, lease->record, err);
 }
 
+/* What the provider says became of LEASE, which it was asked to revoke: with ASKED not 0 it could not be asked. */
+static jv revoked(const struct credential_broker *broker, struct lease *lease, int asked, struct sbx_error *err)
+{
+	jv outcome = asked == 0 ? credential_provider_revoked(lease, err) : jv_invalid();
+
+	if (jv_is_valid(outcome))
+		return outcome;
+	/* Once more: by a process that was not started before whatever has happened. */
+	jv_free(outcome);
+	sbx_error_clear(err);
+	outcome = credential_provider_revoke(broker, lease, err) == 0 ? credential_provider_revoked(lease, err)
+								      : jv_invalid();
+	if (jv_is_valid(outcome))
+		return outcome;
+	jv_free(outcome);
+	return json_set_str(json_set_str(jv_object(), "state", "deferred"), "proof", err->code);
+}
+
 /* One lease on its way back. */
 struct ending {
-	struct credential_witness witness;
 	struct sbx_error failed;
+	int64_t began;
+	int asked;
 	jv outcome;
 };
 
-static void begin_end(const struct credential_broker *broker, struct lease *lease, struct ending *ending)
+static int has_begun(const struct lease *lease)
 {
-	*ending = (struct ending){.witness = CREDENTIAL_WITNESS_INIT, .failed = SBX_ERROR_INIT};
-	credential_witness_open(&ending->witness, lease);
-	secret_clear(&lease->fields);
-	ending->outcome = revoke_with_retry(broker, lease, &ending->failed);
-	if (strcmp(json_str(ending->outcome, "state"), "revoked") == 0)
-		credential_witness_revoked(&ending->witness);
+	return lease->state != LEASE_PLANNED;
 }
 
-static jv conclude(const struct lease *lease, struct ending *ending, int64_t now)
+/* All of them are revoked at the same time. */
+static void revoke_all(const struct credential_broker *broker, struct leases *leases, struct ending *endings)
 {
-	jv outcome =
-		credential_witness_conclude(&ending->witness, now + ending->witness.wait_ms, take_jv(&ending->outcome));
+	/* Where nothing was started the secrets are here still. */
+	for (size_t i = 0; i < leases->count; i++)
+		credential_witness_start(&leases->lease[i].witness, &leases->lease[i]);
+	for (size_t i = 0; i < leases->count; i++)
+		credential_witness_hear(&leases->lease[i].witness);
+	for (size_t i = 0; i < leases->count; i++) {
+		endings[i] = (struct ending){.failed = SBX_ERROR_INIT, .began = clock_mono_ms()};
+		secret_clear(&leases->lease[i].fields);
+		if (has_begun(&leases->lease[i]))
+			endings[i].asked = credential_provider_revoke(broker, &leases->lease[i], &endings[i].failed);
+	}
+	for (size_t i = 0; i < leases->count; i++) {
+		struct lease *lease = &leases->lease[i];
+		if (!has_begun(lease))
+			continue;
+		jv outcome = revoked(broker, lease, endings[i].asked, &endings[i].failed);
+		if (strcmp(json_str(outcome, "state"), "revoked") == 0)
+			credential_witness_revoked(&lease->witness);
+		if (is_taken(lease)) {
+			outcome = json_set_str(outcome, "state", "deferred");
+			outcome = json_set_str(outcome, "proof", "still_taken");
+		}
+		endings[i].outcome = json_set_int(outcome, "took_ms", clock_mono_ms() - endings[i].began);
+	}
+}
 
-	credential_witness_clear(&ending->witness);
+static jv conclude(struct lease *lease, enum credential_how how, jv outcome, int64_t deadline)
+{
+	int is_known = credential_witness_conclude(&lease->witness, deadline, &outcome);
+
+	if (!is_known)
+		outcome = json_set_str(outcome, "unproven", "not_yet_refused");
+	if (is_known || how != CREDENTIAL_AT_END)
+		credential_witness_clear(&lease->witness);
 	if (strcmp(json_str(outcome, "state"), "revoked") == 0)
 		return outcome;
 	/* Whatever becomes of it, it is over then. */
@@ -310,16 +383,13 @@ jv credential_give_back(const struct credential_broker *broker, struct leases *l
 	struct ending endings[LIMIT_CREDENTIALS];
 	jv outcomes = jv_array();
 
-	for (size_t i = 0; i < leases->count; i++)
-		if (leases->lease[i].state != LEASE_PLANNED)
-			begin_end(broker, &leases->lease[i], &endings[i]);
-	/* All of them are being refused, or not, at the same time. */
-	int64_t now = clock_mono_ms();
+	revoke_all(broker, leases, endings);
+	int64_t deadline = clock_mono_ms() + REFUSAL_MS;
 	for (size_t i = 0; i < leases->count; i++) {
 		struct lease *lease = &leases->lease[i];
-		if (lease->state == LEASE_PLANNED)
+		if (!has_begun(lease))
 			continue;
-		jv outcome = conclude(lease, &endings[i], now);
+		jv outcome = conclude(lease, how, endings[i].outcome, deadline);
 		sbx_error_clear(&lease->trouble);
 		settle(broker, lease, how, outcome, &endings[i].failed, &lease->trouble);
 		outcomes = json_append(outcomes, outcome);

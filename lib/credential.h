@@ -5,6 +5,8 @@
 #define SBX_CREDENTIAL_H
 
 #include "config.h"
+#include "credential_helper.h"
+#include "credential_witness.h"
 #include "limit.h"
 #include "secret.h"
 #include "state.h"
@@ -27,7 +29,9 @@ enum lease_state {
 struct lease {
 	jv record;
 	enum lease_state state;
-	struct secret fields;	  /* as the provider wrote them (credential_render.h) */
+	struct secret fields;		 /* as the provider wrote them (credential_render.h) */
+	struct credential_helper helper; /* its provider, started ahead of what it will be asked */
+	struct credential_witness witness;
 	struct sbx_error trouble; /* why it could not be given back; class SBX_OK: it was */
 };
 
@@ -45,17 +49,26 @@ void leases_clear(struct leases *leases);
  * "bad_target". */
 int credential_plan(const struct credential_broker *broker, jv call, struct leases *leases, struct sbx_error *err);
 
+/* Start their providers, side by side and ahead of credential_issue: they load while others are at work. */
+void credential_start(const struct credential_broker *broker, struct leases *leases);
+
 /* Write its file, record credential.requested, start the provider's mint, record credential.issued. On failure the
  * lease may be anything but LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h;
  * "provider_timeout" (69), "provider_failed" (69), "provider_protocol" (76), or what the provider said. */
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 
+/* The command has them: wipe the secrets here, after each one that an API server can be asked about has gone to its
+ * witness (credential_witness.h), and start who will revoke them, while there is surely room for a process. */
+void credential_stand_by(const struct credential_broker *broker, struct leases *leases);
+
 /* Give back those that were asked for, whatever state they are in: the provider's revoke, once more if it fails, the
- * API server's refusal where there is somebody to ask (credential_witness.h), record credential.revoked (with "mended"
- * if HOW says so), remove the file. Returns, for each of them, {"state":"revoked"|"expires"|"deferred", "proof":…,
- * "took_ms":N, "expires_at":… unless revoked, "refused", "refused_ms" or "unproven"}, the caller's. Where something is
- * left to mend (deferred, or the record could not be written) the file stays, and the lease's trouble says why. */
-enum credential_how { CREDENTIAL_AT_END, CREDENTIAL_MENDED };
+ * API server's refusal where there is somebody to ask, record credential.revoked (with "mended" if HOW says so), remove
+ * the file. Returns, for each of them, {"state":"revoked"|"expires"|"deferred", "proof":…, "took_ms":N, "expires_at":…
+ * unless revoked, "refused" and "refused_ms", or "unproven"}, the caller's. Where something is left to mend (deferred,
+ * or the record could not be written) the file stays, and the lease's trouble says why. A refusal that does not come at
+ * once has "unproven" "not_yet_refused", and is left to credential_later.h, with the file, at the end of a run; a
+ * credential that nobody ever got is not worth it. */
+enum credential_how { CREDENTIAL_AT_END, CREDENTIAL_UNUSED, CREDENTIAL_MENDED };
 jv credential_give_back(const struct credential_broker *broker, struct leases *leases, enum credential_how how);
 
 /* The call's member "credential": provider, scope, namespace, lease, jti, expires_at of each lease that was asked for;

@@ -60,7 +60,7 @@ int credential_process_start(struct credential_process *p, struct sbx_error *err
 	return result;
 }
 
-static void feed(struct credential_process *p)
+void credential_process_feed(struct credential_process *p)
 {
 	while (p->sent < p->input_len) {
 		ssize_t n = write(p->in, p->input + p->sent, p->input_len - p->sent);
@@ -144,7 +144,7 @@ int credential_process_wait(struct credential_process *p, int64_t deadline, int 
 		if (n < 0)
 			continue;
 		if (fds[1].revents)
-			feed(p);
+			credential_process_feed(p);
 		if (fds[2].revents)
 			drain_answer(p);
 		if (fds[3].revents)

@@ -14,8 +14,8 @@ struct credential_process {
 	const char *const *argv;
 	const struct spawn_fd *fds; /* beside 0, 1, 2 and the pipe of the secrets */
 	size_t fd_count;
-	unsigned flags; /* of spawn, beside SPAWN_GROUP */
-	const char *input;
+	unsigned flags;	   /* of spawn, beside SPAWN_GROUP */
+	const char *input; /* may come when it has been started */
 	size_t input_len;
 	struct buf *answer;    /* its maximum is the limit of the answer */
 	struct secret *secret; /* empty; gets at most LIMIT_SECRET bytes from a pipe of the child; NULL: no such pipe */
@@ -36,6 +36,9 @@ struct credential_process {
 
 /* Start it in a process group of its own. Errors: "cannot_start" (71), "os_error" (71). */
 int credential_process_start(struct credential_process *p, struct sbx_error *err);
+
+/* Write of its input what it takes at once; the end of that is the end of its stdin. */
+void credential_process_feed(struct credential_process *p);
 
 /* Feed it and read it until it has ended; what it wrote before is then read to the last byte, whoever else still holds
  * its pipes. *STATUS as of waitpid. More than fits is read and dropped, so that a child is never stuck on us:

@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "credential.h"
 #include "credential_render.h"
 #include "duration.h"
 #include "io.h"
+#include "kube_status.h"
 #include "permission.h"
 #include "process.h"
 
@@ -57,7 +59,7 @@ static int find_token(const struct secret *fields, struct credential_field *fiel
 	return 0;
 }
 
-int credential_witness_can(const struct lease *lease)
+static int can_ask(const struct lease *lease)
 {
 	auto_jv target = json_object(lease->record, "target"), words = json_array(lease->record, "permissions");
 	struct sbx_error ignored = SBX_ERROR_INIT;
@@ -97,8 +99,14 @@ static int start_witness(struct credential_witness *w, const struct credential_f
 		return -1;
 	auto_fd memory = secret_memfd(&copy, "sbx-witness", err);
 	auto_free char *path = process_helper(argv[0], err);
-	if (memory >= 0 && path != NULL && pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0) {
-		const struct spawn_fd fds[] = {{STDIN_FILENO, to[0]}, {STDOUT_FILENO, from[1]}, {TOKEN_NUMBER, memory}};
+	/* It may outlive us, and then nobody must wait for the end of our standard error. What it has to say stands in
+	 * its lines. */
+	auto_fd nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (nothing >= 0 && memory >= 0 && path != NULL && pipe2(to, O_CLOEXEC) == 0 && pipe2(from, O_CLOEXEC) == 0) {
+		const struct spawn_fd fds[] = {{STDIN_FILENO, to[0]},
+					       {STDOUT_FILENO, from[1]},
+					       {STDERR_FILENO, nothing},
+					       {TOKEN_NUMBER, memory}};
 		const struct spawn what = {.path = path,
 					   .argv = argv,
 					   .fds = fds,
@@ -117,7 +125,9 @@ static int start_witness(struct credential_witness *w, const struct credential_f
 	return result;
 }
 
-/* Its next line as the status in it, 0 for "no answer" with the code in W->unproven; -1: it says nothing more. */
+enum { NOT_YET = -2, NO_MORE = -1, NO_ANSWER = 0 };
+
+/* Its next line as the status in it, NO_ANSWER with the code in W->unproven; NO_MORE: it says nothing more. */
 static int read_line(struct credential_witness *w, int64_t deadline)
 {
 	auto_jv object = jv_invalid();
@@ -125,64 +135,75 @@ static int read_line(struct credential_witness *w, int64_t deadline)
 	struct pollfd fd = {.fd = w->out, .events = POLLIN};
 	int64_t status = 0;
 
-	for (w->line_len = 0; w->line_len == 0 || w->line[w->line_len - 1] != '\n';) {
-		if (w->line_len == sizeof w->line || poll(&fd, 1, clock_left_ms(deadline)) == 0)
-			return -1;
+	while (w->line_len == 0 || w->line[w->line_len - 1] != '\n') {
+		if (w->line_len == sizeof w->line)
+			return NO_MORE;
+		if (poll(&fd, 1, clock_left_ms(deadline)) == 0)
+			return NOT_YET;
 		ssize_t n = read(w->out, w->line + w->line_len, 1);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return -1;
+			return NO_MORE;
 		w->line_len++;
 	}
-	if (json_parse(w->line, w->line_len, sizeof w->line, &object, &ignored) < 0 ||
-	    json_int(object, "status", &status) < 0 || status < 0 || status > 999)
-		return -1;
-	if (status == 0)
+	int parsed = json_parse(w->line, w->line_len, sizeof w->line, &object, &ignored);
+	w->line_len = 0;
+	if (parsed < 0 || json_int(object, "status", &status) < 0 || status < 0 || status > 999)
+		return NO_MORE;
+	if (status == NO_ANSWER)
 		cannot(w, json_str(object, "code") != NULL ? json_str(object, "code") : "witness_failed");
 	return (int)status;
 }
 
-static int is_refusal(int status)
-{
-	return status == 401 || status == 403;
-}
-
-void credential_witness_open(struct credential_witness *w, const struct lease *lease)
+void credential_witness_start(struct credential_witness *w, const struct lease *lease)
 {
 	auto_buf request = BUF_INIT(REQUEST_MAX);
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct credential_field token;
 	auto_jv target = json_object(lease->record, "target");
 
-	w->began = clock_mono_ms();
-	if (!credential_witness_can(lease))
+	if (w->out >= 0 || w->unproven[0] != '\0' || !can_ask(lease))
 		return;
 	find_token(&lease->fields, &token);
-	if (credential_witness_wait(target, &w->wait_ms, &err) < 0 || make_request(w, lease, &request, &err) < 0 ||
-	    start_witness(w, &token, &err) < 0 || io_write_all(w->in, request.data, request.len, &err) < 0) {
-		cannot(w, err.code[0] != '\0' ? err.code : "witness_failed");
-		return;
-	}
-	int status = read_line(w, clock_mono_ms() + FIRST_MS);
 	w->began = clock_mono_ms();
-	if (is_refusal(status))
-		cannot(w, "refused_before");
-	else if (status < 0)
+	if (credential_witness_wait(target, &w->wait_ms, &err) < 0 || make_request(w, lease, &request, &err) < 0 ||
+	    start_witness(w, &token, &err) < 0)
+		cannot(w, err.code);
+	else if (io_write_all(w->in, request.data, request.len, &err) < 0)
 		cannot(w, "witness_failed");
-	else if (status != 200 && status != 404 && w->unproven[0] == '\0')
-		cannot(w, "no_answer");
+}
+
+void credential_witness_hear(struct credential_witness *w)
+{
+	if (w->out >= 0 && w->unproven[0] == '\0') {
+		int status = read_line(w, w->began + FIRST_MS);
+		if (kube_status_is_refusal(status))
+			cannot(w, "refused_before");
+		else if (status == NOT_YET || status == NO_MORE)
+			cannot(w, "witness_failed");
+		else if (!kube_status_is_taken(status) && w->unproven[0] == '\0')
+			cannot(w, "no_answer");
+		w->is_taken = w->unproven[0] == '\0';
+	}
+	w->began = clock_mono_ms();
 }
 
 /* ---- afterwards ---- */
 
-static jv conclude(struct credential_witness *w, int status, jv outcome)
+void credential_witness_revoked(struct credential_witness *w)
 {
-	if (is_refusal(status)) {
+	base_close_fd(&w->in);
+	w->ends = clock_mono_ms() + w->wait_ms + LAST_MS;
+}
+
+static jv judge(struct credential_witness *w, int status, jv outcome)
+{
+	if (kube_status_is_refusal(status)) {
 		outcome = json_set_int(outcome, "refused", status);
 		return json_set_int(outcome, "refused_ms", clock_mono_ms() - w->began);
 	}
-	if (status == 200 || status == 404) {
+	if (kube_status_is_taken(status)) {
 		cannot(w, "still_taken");
 		if (w->wait_ms >= CACHE_MS)
 			outcome = json_set_str(outcome, "state", "expires");
@@ -192,16 +213,24 @@ static jv conclude(struct credential_witness *w, int status, jv outcome)
 	return outcome;
 }
 
-void credential_witness_revoked(struct credential_witness *w)
+int credential_witness_conclude(struct credential_witness *w, int64_t deadline, jv *outcome)
 {
-	base_close_fd(&w->in);
+	/* Where nothing was revoked nobody was told to look. */
+	if (w->is_taken && w->in < 0) {
+		int status = read_line(w, deadline);
+		if (status == NOT_YET && clock_left_ms(w->ends) > 0)
+			return 0;
+		*outcome = judge(w, status, take_jv(outcome));
+	}
+	if (w->unproven[0] != '\0')
+		*outcome = json_set_str(take_jv(outcome), "unproven", w->unproven);
+	return 1;
 }
 
-jv credential_witness_conclude(struct credential_witness *w, int64_t deadline, jv outcome)
+void credential_witness_leave(struct credential_witness *w)
 {
-	if (w->unproven[0] == '\0' && w->in < 0 && w->out >= 0)
-		outcome = conclude(w, read_line(w, deadline + LAST_MS), outcome);
-	return w->unproven[0] != '\0' ? json_set_str(outcome, "unproven", w->unproven) : outcome;
+	base_close_fd(&w->child.pidfd);
+	w->child = (struct child)CHILD_NONE;
 }
 
 void credential_witness_clear(struct credential_witness *w)
@@ -209,4 +238,5 @@ void credential_witness_clear(struct credential_witness *w)
 	spawn_kill(&w->child);
 	base_close_fd(&w->in);
 	base_close_fd(&w->out);
+	*w = (struct credential_witness)CREDENTIAL_WITNESS_INIT;
 }

@@ -62,6 +62,12 @@ static int is_server(const char *server, const char *scheme)
 	return 1;
 }
 
+void http_load(void)
+{
+	/* Once more it costs nothing, and says what is wrong. */
+	(void)curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
 struct http *http_new(const struct http_identity *identity, struct sbx_error *err)
 {
 	if (identity->server == NULL ||

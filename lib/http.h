@@ -21,6 +21,9 @@ struct http_identity {
 	const struct secret *token; /* bearer token; empty: none */
 };
 
+/* Load what HTTPS needs, some milliseconds, before there is anything to ask; http_new does it otherwise. */
+void http_load(void);
+
 struct http;
 
 /* "bad_server" (78) for another scheme than https (with a socket: http) or a character that no address has;

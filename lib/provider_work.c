@@ -15,14 +15,16 @@ enum {
 int provider_work_open(const struct provider *provider, const char *name, struct provider_work *work,
 		       struct sbx_error *err)
 {
-	if (provider_read_request(&work->request, err) < 0 ||
-	    config_load(provider->started.config, &work->config, err) < 0 ||
+	/* The request comes last: sbx-cred starts us before it has one, and waits for us from then on. */
+	if (config_load(provider->started.config, &work->config, err) < 0 ||
 	    state_open(work->config.state, &work->state, err) < 0)
 		return -1;
 	work->dir = state_dir(&work->state, name, err);
+	if (work->dir < 0 || provider_read_request(&work->request, err) < 0)
+		return -1;
 	work->journal.dir = work->dir;
 	work->journal.lease = json_str(work->request, "lease");
-	return work->dir < 0 ? -1 : 0;
+	return 0;
 }
 
 void provider_work_close(struct provider_work *work)

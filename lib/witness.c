@@ -13,16 +13,6 @@ enum { ANSWER_MAX = 256 * 1024 };
 static const char names_alone[] = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
 static const char nobody[] = "sbx-witness"; /* a name that no object has */
 
-int witness_is_refusal(int status)
-{
-	return status == 401 || status == 403;
-}
-
-int witness_is_taken(int status)
-{
-	return status == 200 || status == 404;
-}
-
 /* GET PATH: its status, its body into BODY unless that is NULL. */
 static int get(const struct witness *witness, const char *path, const char *accept, int64_t deadline, struct buf *body,
 	       struct sbx_error *err)

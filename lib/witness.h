@@ -1,5 +1,5 @@
-/* Whether a Kubernetes API server takes a token: one request that reads as little as can be, again and again. 401 and
- * 403 are its refusal, 200 and 404 are not (who may not look is not told that there is nothing). */
+/* Whether a Kubernetes API server takes a token: one request that reads as little as can be, again and again. What its
+ * status says is in kube_status.h. */
 #ifndef SBX_WITNESS_H
 #define SBX_WITNESS_H
 
@@ -29,10 +29,6 @@ int witness_open(struct witness *witness, jv request, const struct secret *token
 
 /* The status of the answer; -1 when there was none before DEADLINE, with what http.h says. */
 int witness_ask(const struct witness *witness, int64_t deadline, struct sbx_error *err);
-
-/* What a status says; neither: nothing is known. */
-int witness_is_refusal(int status);
-int witness_is_taken(int status);
 
 void witness_clear(struct witness *witness);
 #define auto_witness __attribute__((cleanup(witness_clear))) struct witness

@@ -163,10 +163,15 @@ settings() { # [FILE]
 	assert_call scope_denied
 	assert_equal "$(left)" ''
 	pods 0 "$NS" get
-	# An API server believes a token that it has just seen for ten seconds.
-	assert_json '.revocation[0] | [.state, .refused, .refused_ms < 12000] | map(tostring) | join(" ")' 'revoked 401 true'
-	printf '# refused with 401 after %s ms\n' "$(member '.revocation[0].refused_ms' <<<"$output")" >&3
+	# An API server believes a token that it has just seen for ten seconds: the call has its answer before, the record the proof.
+	assert_json '.revocation[0] | [.state, .unproven, has("refused")] | map(tostring) | join(" ")' 'revoked not_yet_refused false'
+	witnessed() { jq -c 'select(.event == "credential.witnessed")' "$T/var/audit.jsonl"; }
+	wait_until 14 grep -q credential.witnessed "$T/var/audit.jsonl"
+	assert_equal "$(witnessed | jq -r '[.state, .refused, .refused_ms < 12000, .scope, has("unproven")] | map(tostring) | join(" ")')" 'revoked 401 true pods false'
+	assert_equal "$(witnessed | jq -r .lease)" "$(member '.credential[0].lease' <<<"$output")"
+	printf '# refused with 401 after %s ms\n' "$(witnessed | jq .refused_ms)" >&3
 	assert_equal "$(left)" ''
+	wait_until 2 test -z "$(ls "$T/var/leases")"
 	# With a binding for the action alone it is refused at once.
 	scope 'account: idle, role: pod-reader'
 	pods 0 "$NS" get

@@ -98,7 +98,7 @@ start_sleep() {
 
 @test "kill -9 of sbx-run: the credential is revoked all the same" {
 	start_sleep
-	pid=$(pgrep -P "${started[0]}")
+	pid=$(pgrep -P "${started[0]}" -f sbx-run)
 	kill -9 "$pid"
 	status=0
 	wait "${started[0]}" || status=$?

@@ -198,9 +198,18 @@ events() { # FILTER
 	chmod +x "$I/libexec/sbx/sbx-cred-liar"
 	sed -i 's|pods: {provider: vault|pods: {provider: liar|' "$T/policy/policy.yaml"
 	chain 0 pods target=rig namespace="$NS" verb=get
-	assert_json '.revocation[0] | [.state, .unproven, has("refused"), .proof] | map(tostring) | join(" ")' 'expires still_taken false gone'
-	assert_json '.revocation[0].expires_at == .credential[0].expires_at' true
-	assert_equal "$(events 'select(.event == "credential.revoked") | .state + " " + .unproven')" 'expires still_taken'
+	assert_json '.revocation[0] | [.state, .unproven, has("refused"), .proof] | map(tostring) | join(" ")' 'revoked not_yet_refused false gone'
+	wait_until 15 grep -q credential.witnessed "$T/var/audit.jsonl"
+	assert_equal "$(events 'select(.event == "credential.witnessed") | .state + " " + .unproven + " " + .expires_at')" \
+		"expires still_taken $(member '.credential[0].expires_at' <<<"$output")"
+	# It stays in the list until it has ended, and mending says so each time.
+	CALL=$(member .call.id <<<"$output")
+	wait_until 2 bash -c '[[ $("$1" list) == *" left \"still_taken\" "* ]]' - "$I/bin/sbx-cred"
+	run -69 "$I/bin/sbx-cred" --mend "$CALL"
+	assert_contains "$output" revoke_deferred
+	run "$I/bin/sbx-cred" list
+	assert_contains "$output" '"still_taken"'
+	output=$(cat "$T"/var/runs/*/object)
 	tapped
 	run as_minted get pods
 	assert_equal "$status" 0
