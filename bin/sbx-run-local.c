@@ -84,10 +84,10 @@ static int parse_number(const char *name, const char *text, struct options *o)
 		uint64_t max;
 		uint64_t *value;
 	} numbers[] = {
-		{"work", max_bytes, &o->work},	    {"memory", max_bytes, &o->memory},
-		{"pids", max_number, &o->pids},	    {"files", max_number, &o->files},
-		{"cpu", max_number, &o->cpu},	    {"deadline-ms", max_ms, &o->deadline_ms},
-		{"grace-ms", max_ms, &o->grace_ms}, {"connections", LIMIT_EGRESS_AT_ONCE, &o->connections},
+		{"work", max_bytes, &o->work},	     {"memory", max_bytes, &o->memory},
+		{"pids", max_number, &o->pids},	     {"files", max_number, &o->files},
+		{"cpu", max_number, &o->cpu},	     {"deadline-ms", max_ms, &o->deadline_ms},
+		{"grace-ms", max_ms, &o->grace_ms},  {"connections", LIMIT_EGRESS_CONNECTIONS, &o->connections},
 		{"traffic", max_bytes, &o->traffic},
 	};
 
@@ -185,7 +185,7 @@ static int parse(int argc, char **argv, struct options *o)
 /* --- the sandbox --- */
 
 /* What is enforced, and by what; for the evidence. */
-static int describe_limits(struct buf *json, struct sbx_error *err)
+static int describe_limits(const struct options *o, struct buf *json, struct sbx_error *err)
 {
 	static const char *const limits[][2] = {
 		{"deadline", "driver"},
@@ -197,11 +197,15 @@ static int describe_limits(struct buf *json, struct sbx_error *err)
 		{"files", "rlimit_nofile per process"},
 		{"work", "tmpfs size"},
 	};
+	static const char *const of_relay[][2] = {{"connections", "relay"}, {"traffic", "relay"}};
 
 	if (buf_add_str(json, "{", err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++)
 		if (json_out_member(json, limits[i][0], limits[i][1], err) < 0)
+			return -1;
+	for (size_t i = 0; o->egress.count > 0 && i < ARRAY_LEN(of_relay); i++)
+		if (json_out_member(json, of_relay[i][0], of_relay[i][1], err) < 0)
 			return -1;
 	return buf_add_str(json, "}", err);
 }
@@ -243,7 +247,7 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 
 	if (pipe2(p->frames, O_CLOEXEC) < 0 || pipe2(p->control, O_CLOEXEC) < 0)
 		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot make a pipe");
-	if (describe_limits(&limits, err) < 0 || describe_egress(o, &egress, err) < 0)
+	if (describe_limits(o, &limits, err) < 0 || describe_egress(o, &egress, err) < 0)
 		return -1;
 	const char *arguments[] = {"sbx-entry",
 					 "--entry-fd",
@@ -321,19 +325,18 @@ static int run(const struct options *o, const char *entry, int64_t started)
 		close_pipes(&p);
 		return cannot_isolate(&err);
 	}
-	struct drive d = {.frames = p.frames[0],
-			  .out = STDOUT_FILENO,
-			  .control = o->fds.control,
-			  .stop = &p.control[1],
-			  .child = &isolated.child,
-			  .destinations = o->egress.list,
-			  .listeners = isolated.listeners,
-			  .destination_count = isolated.listener_count,
-			  .egress = {.at_once = (unsigned)o->connections,
-				     .total = LIMIT_EGRESS_CONNECTIONS,
-				     .bytes = o->traffic},
-			  .deadline = started + (int64_t)o->deadline_ms,
-			  .grace_ms = (int64_t)o->grace_ms};
+	struct drive d = {
+		.frames = p.frames[0],
+		.out = STDOUT_FILENO,
+		.control = o->fds.control,
+		.stop = &p.control[1],
+		.child = &isolated.child,
+		.destinations = o->egress.list,
+		.listeners = isolated.listeners,
+		.destination_count = isolated.listener_count,
+		.egress = {.at_once = LIMIT_EGRESS_AT_ONCE, .total = (unsigned)o->connections, .bytes = o->traffic},
+		.deadline = started + (int64_t)o->deadline_ms,
+		.grace_ms = (int64_t)o->grace_ms};
 	int result = drive(&d, &end, &err);
 	if (isolate_why(&isolated, &err) < 0 && result == 0) {
 		status = cannot_isolate(&err);
@@ -428,7 +431,7 @@ int main(int argc, char **argv)
 {
 	int64_t began = clock_mono_ms();
 	__attribute__((cleanup(options_clear))) struct options o = {
-		.fds = DRIVER_FDS_NONE, .connections = LIMIT_EGRESS_AT_ONCE, .traffic = LIMIT_EGRESS_BYTES};
+		.fds = DRIVER_FDS_NONE, .connections = LIMIT_EGRESS_CONNECTIONS, .traffic = LIMIT_EGRESS_BYTES};
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	egress_list_init(&o.egress);

@@ -1,4 +1,5 @@
-/* epoll, level-triggered. A socket that nothing is wanted of is taken out, for one that has hung up would be ready for ever. */
+/* epoll, level-triggered. A socket that nothing is wanted of is taken out, for one that has hung up would be ready for
+ * ever. */
 #include "egress_relay.h"
 
 #include <arpa/inet.h>
@@ -57,6 +58,7 @@ struct egress_relay {
 	struct connection *first;
 	unsigned open, total;
 	uint64_t bytes;
+	int exhausted; /* a limit was reached: no listener listens */
 };
 
 const char *egress_place(const struct egress_destination *destination, char out[EGRESS_PLACE_SIZE])
@@ -102,7 +104,7 @@ static void watch_for(const struct egress_relay *relay, int fd, struct watch *wa
 
 static void listen_again(struct egress_relay *relay)
 {
-	uint32_t events = relay->open < relay->limits.at_once ? EPOLLIN : 0;
+	uint32_t events = !relay->exhausted && relay->open < relay->limits.at_once ? EPOLLIN : 0;
 
 	for (size_t i = 0; i < relay->count; i++)
 		watch_for(relay, relay->listeners[i], &relay->listening[i], events);
@@ -133,6 +135,19 @@ static void finish(struct connection *c, enum egress_end end)
 	c->report.end = end;
 	c->report.ms = clock_mono_ms() - c->began;
 	c->relay->report(c->relay->context, &c->report);
+}
+
+static void refuse_more(struct egress_relay *relay)
+{
+	relay->exhausted = 1;
+	for (size_t i = 0; i < relay->count; i++)
+		shutdown(relay->listeners[i], SHUT_RDWR);
+}
+
+static void finish_all(struct egress_relay *relay, enum egress_end end)
+{
+	for (struct connection *c = relay->first; c != NULL; c = c->next)
+		finish(c, end);
 }
 
 static void sweep(struct egress_relay *relay)
@@ -230,7 +245,8 @@ static void pump(struct connection *c)
 			moved |= got || gave;
 		}
 		if (c->relay->bytes > c->relay->limits.bytes) {
-			finish(c, EGRESS_LIMIT);
+			refuse_more(c->relay);
+			finish_all(c->relay, EGRESS_LIMIT);
 			return;
 		}
 	}
@@ -303,7 +319,8 @@ static void begin(struct egress_relay *relay, size_t listener, int fd)
 	relay->total++;
 	c->fd[INSIDE] = fd;
 	c->fd[OUTSIDE] = -1;
-	if (relay->total > relay->limits.total || relay->bytes > relay->limits.bytes) {
+	if (relay->total > relay->limits.total) {
+		refuse_more(relay);
 		finish(c, EGRESS_LIMIT);
 		return;
 	}
@@ -367,8 +384,7 @@ void egress_relay_close(struct egress_relay *relay)
 {
 	if (relay == NULL)
 		return;
-	for (struct connection *c = relay->first; c != NULL; c = c->next)
-		finish(c, EGRESS_STOPPED);
+	finish_all(relay, EGRESS_STOPPED);
 	sweep(relay);
 	base_close_fd(&relay->epoll);
 	free(relay->listening);

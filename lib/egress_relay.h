@@ -23,8 +23,10 @@ const char *egress_place(const struct egress_destination *destination, char out[
 
 struct egress_limits {
 	unsigned at_once; /* connections; one more waits until another is over */
-	unsigned total;	  /* in all; one more is reset */
-	uint64_t bytes;	  /* in both directions of all together; at that, everything ends */
+	/* Past one of these nothing listens any more: what is too much is reset and reported, what comes later is
+	 * refused by the kernel and costs nothing. */
+	unsigned total; /* connections in all */
+	uint64_t bytes; /* in both directions of all together */
 };
 
 enum egress_end {

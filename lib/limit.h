@@ -60,8 +60,8 @@
 #define LIMIT_CREDENTIALS 8
 /* All of them as one text: each behind its index and its length. */
 #define LIMIT_CREDENTIAL_FILES ((size_t)LIMIT_CREDENTIALS * (8 + LIMIT_SECRET))
-/* Destinations of one tool; connections of one run, at once (what providers open side by side) and in all; bytes in both
- * directions, unless the tool says otherwise. */
+/* Destinations of one tool; connections of one run, at once (what providers open side by side) and in all (each is a line of
+ * the record); bytes in both directions, unless the tool says otherwise. */
 #define LIMIT_EGRESS 16
 #define LIMIT_EGRESS_AT_ONCE 64
 #define LIMIT_EGRESS_CONNECTIONS 4096

@@ -57,8 +57,12 @@ int egress_check(const struct schema *s, const struct yaml_at *at, const char *n
 int egress_check_tool(const struct schema *s, jv tool)
 {
 	auto_jv egress = json_array(tool, "egress");
-	struct yaml_at at = {.key = "egress"};
+	auto_jv limits = json_object(tool, "limits");
+	struct yaml_at at = {.key = "egress"}, at_limits = {.key = "limits"};
 
+	if (json_length(egress) == 0 && (json_has(limits, "connections") || json_has(limits, "traffic")))
+		return schema_fail(s, &at_limits, "connections and traffic belong to a tool with egress:",
+				   "the tool reaches nothing that could be counted");
 	if (json_length(egress) > LIMIT_EGRESS)
 		return schema_fail(s, &at, NULL, "has more than %d destinations", LIMIT_EGRESS);
 	for (int i = 0, n = json_length(egress); i < n; i++) {
@@ -107,6 +111,13 @@ static jv api_of_target(const struct policy_world *world, jv target)
 static int is_local(const struct policy_world *world)
 {
 	return world->driver != NULL && strcmp(world->driver, "local") == 0;
+}
+
+int egress_is_relayed(const struct policy_world *world, jv tool)
+{
+	auto_jv egress = json_array(tool, "egress");
+
+	return is_local(world) && json_length(egress) > 0;
 }
 
 jv egress_resolve(const struct policy_world *world, jv root, jv tool, jv target)

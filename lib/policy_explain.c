@@ -143,7 +143,7 @@ static int show_credentials(const struct page *p, jv credentials)
 static int show_limits(const struct page *p, jv run)
 {
 	auto_jv limits = json_object(run, "limits"), egress = json_array(run, "egress");
-	int64_t deadline = 0, grace = 0, memory = 0, pids = 0, output = 0;
+	int64_t deadline = 0, grace = 0, memory = 0, pids = 0, output = 0, connections = 0, traffic = 0;
 
 	json_int(limits, "deadline_ms", &deadline);
 	json_int(limits, "grace_ms", &grace);
@@ -157,7 +157,14 @@ static int show_limits(const struct page *p, jv run)
 		return -1;
 	if (line(p, "isolation", json_str(run, "require")) < 0)
 		return -1;
-	return json_length(egress) > 0 ? value_line(p, "network", egress) : line(p, "network", NULL);
+	if (json_length(egress) == 0)
+		return line(p, "network", NULL);
+	if (value_line(p, "network", egress) < 0)
+		return -1;
+	if (json_int(limits, "connections", &connections) < 0 || json_int(limits, "traffic", &traffic) < 0)
+		return 0;
+	return buf_addf(p->out, p->err, "%-11s at most %lld connections and %lld KiB\n", "", (long long)connections,
+			(long long)(traffic >> 10));
 }
 
 static int show_run(const struct page *p, const struct policy_answer *answer)

@@ -62,7 +62,7 @@ int64_t root_threshold(jv root, enum tier tier);
 void root_taint(jv root, enum tier *raise, int64_t *for_s);
 
 extern const struct field limit_fields[];
-enum { LIMIT_FIELDS = 8 };
+enum { LIMIT_FIELDS = 10 };
 
 /* --- policy_tool.c: tools/NAME.yaml --- */
 
@@ -132,6 +132,8 @@ int scope_resolve(const struct policy_world *world, jv root, const struct scope_
 /* Check one of egress: in policy.yaml. */
 int egress_check(const struct schema *s, const struct yaml_at *at, const char *name, jv entry);
 int egress_check_tool(const struct schema *s, jv tool);
+/* 1 when the driver's relay joins what the steps of TOOL connect to, and counts it. */
+int egress_is_relayed(const struct policy_world *world, jv tool);
 /* The member "destinations" of policy.run (the caller's), for the local driver: {NAME: {to: "HOST:PORT", private}} with each name of the
  * tool's egress: that policy.yaml has, and with kubernetes-api, the server of TARGET. */
 jv egress_resolve(const struct policy_world *world, jv root, jv tool, jv target);

@@ -4,6 +4,7 @@
 
 #include "env_name.h"
 #include "isolation.h"
+#include "limit.h"
 #include "policy_impl.h"
 #include "steps.h"
 
@@ -13,10 +14,11 @@ static const int64_t threshold_max = 9; /* people who must agree; more is a mist
 static const int64_t taint_ms = 30 * 60 * 1000; /* what an agent has read stays in its window for about a session */
 
 const struct field limit_fields[LIMIT_FIELDS] = {
-	{"deadline", FIELD_DURATION, FIELD_OPTIONAL}, {"grace", FIELD_DURATION, FIELD_OPTIONAL},
-	{"memory", FIELD_SIZE, FIELD_OPTIONAL},	      {"cpu", FIELD_INTEGER, FIELD_OPTIONAL},
-	{"pids", FIELD_INTEGER, FIELD_OPTIONAL},      {"output", FIELD_SIZE, FIELD_OPTIONAL},
-	{"files", FIELD_INTEGER, FIELD_OPTIONAL},     {"workdir", FIELD_SIZE, FIELD_OPTIONAL},
+	{"deadline", FIELD_DURATION, FIELD_OPTIONAL},	{"grace", FIELD_DURATION, FIELD_OPTIONAL},
+	{"memory", FIELD_SIZE, FIELD_OPTIONAL},		{"cpu", FIELD_INTEGER, FIELD_OPTIONAL},
+	{"pids", FIELD_INTEGER, FIELD_OPTIONAL},	{"output", FIELD_SIZE, FIELD_OPTIONAL},
+	{"files", FIELD_INTEGER, FIELD_OPTIONAL},	{"workdir", FIELD_SIZE, FIELD_OPTIONAL},
+	{"connections", FIELD_INTEGER, FIELD_OPTIONAL}, {"traffic", FIELD_SIZE, FIELD_OPTIONAL},
 };
 
 static const char *const tier_names[TIERS] = {"low", "medium", "high", "critical"};
@@ -148,8 +150,8 @@ int root_check_require(const struct schema *s, const struct yaml_at *up, jv pare
 
 int root_check_limits(const struct schema *s, const struct yaml_at *up, jv parent)
 {
-	static const char *const counts[] = {"cpu", "pids", "files"};
-	static const int64_t largest[] = {256, 65536, 1 << 20};
+	static const char *const counts[] = {"cpu", "pids", "files", "connections"};
+	static const int64_t largest[] = {256, 65536, 1 << 20, LIMIT_EGRESS_CONNECTIONS};
 	auto_jv limits = json_get(parent, "limits");
 	struct yaml_at at = {.up = up, .key = "limits"};
 

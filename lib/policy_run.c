@@ -3,7 +3,11 @@
 #include <string.h>
 
 #include "isolation.h"
+#include "limit.h"
 #include "policy_impl.h"
+
+/* A tool that says nothing: enough for a provider that opens one for each object of a big plan. */
+enum { CONNECTIONS = 1024 };
 
 /* An interrupted apply needs time to write its state. */
 static const int64_t grace_write_ms = 60 * 1000;
@@ -12,15 +16,18 @@ static const struct {
 	const char *key;    /* in limits: */
 	const char *member; /* in run.limits */
 	int64_t fallback;
+	int of_relay; /* only where the driver's relay counts it */
 } limits[] = {
-	{"deadline", "deadline_ms", 300 * 1000},
-	{"grace", "grace_ms", 10 * 1000},
-	{"memory", "memory", (int64_t)1 << 30},
-	{"cpu", "cpu", 1},
-	{"pids", "pids", 256},
-	{"output", "output", (int64_t)256 << 10},
-	{"files", "files", 1024},
-	{"workdir", "workdir", (int64_t)512 << 20},
+	{"deadline", "deadline_ms", 300 * 1000, 0},
+	{"grace", "grace_ms", 10 * 1000, 0},
+	{"memory", "memory", (int64_t)1 << 30, 0},
+	{"cpu", "cpu", 1, 0},
+	{"pids", "pids", 256, 0},
+	{"output", "output", (int64_t)256 << 10, 0},
+	{"files", "files", 1024, 0},
+	{"workdir", "workdir", (int64_t)512 << 20, 0},
+	{"connections", "connections", CONNECTIONS, 1},
+	{"traffic", "traffic", LIMIT_EGRESS_BYTES, 1},
 };
 
 /* The value of limit KEY in MAP: 1 when it is there. */
@@ -43,14 +50,17 @@ static int state_is_written(jv tool)
 	return access != NULL && strcmp(access, "write") == 0;
 }
 
-static jv resolve_limits(jv root, jv tool)
+static jv resolve_limits(const struct policy_world *world, jv root, jv tool)
 {
 	auto_jv own = json_object(tool, "limits"), defaults = json_object(root, "defaults"),
 		shared = json_object(defaults, "limits");
+	int is_relayed = egress_is_relayed(world, tool);
 	jv out = jv_object();
 
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		int64_t number = limits[i].fallback;
+		if (limits[i].of_relay && !is_relayed)
+			continue;
 		enum field_kind kind = limit_fields[i].kind;
 		int is_own = limit_in(own, limits[i].key, kind, &number);
 		if (!is_own)
@@ -239,7 +249,7 @@ static jv resolve_target(jv tool, jv params, jv seal)
 int run_resolve(const struct policy *policy, const struct policy_world *world, jv tool, jv params, jv seal, jv *run,
 		jv *credentials, struct sbx_error *err)
 {
-	auto_jv run_limits = resolve_limits(policy->root, tool), target = resolve_target(tool, params, seal);
+	auto_jv run_limits = resolve_limits(world, policy->root, tool), target = resolve_target(tool, params, seal);
 	auto_jv declared = json_array(tool, "credentials"), egress = json_array(tool, "egress"), steps = jv_invalid();
 	auto_free char *conflict = NULL;
 	int has_plan = jv_is_valid(seal);

@@ -9,6 +9,7 @@
 
 #include "clock.h"
 #include "io.h"
+#include "limit.h"
 #include "sandbox_egress.h"
 #include "sandbox_places.h"
 #include "sandbox_table.h"
@@ -144,9 +145,10 @@ static int is_given(const struct egress_pins *pins, size_t until, const struct e
 	return 0;
 }
 
-/* What the relay joins: each destination by its one address, and its name for the steps. */
-static int add_egress(struct arguments *args, const struct egress_pins *pins, struct sbx_error *err)
+/* What the relay joins: each destination by its one address, its name for the steps, and how much there may be. */
+static int add_egress(struct arguments *args, const struct sandbox_job *job, struct sbx_error *err)
 {
+	const struct egress_pins *pins = job->pins;
 	char address[INET_ADDRSTRLEN];
 
 	for (size_t i = 0; pins != NULL && i < pins->count; i++) {
@@ -158,7 +160,11 @@ static int add_egress(struct arguments *args, const struct egress_pins *pins, st
 		if (pin->host != NULL && (add(args, err, "--host") < 0 || add(args, err, "%s=%s", pin->host, address) < 0))
 			return -1;
 	}
-	return 0;
+	if (pins == NULL || pins->count == 0)
+		return 0;
+	return add_number(args, "connections", limit(job->run, "connections", LIMIT_EGRESS_CONNECTIONS), err) < 0
+		       ? -1
+		       : add_number(args, "traffic", limit(job->run, "traffic", LIMIT_EGRESS_BYTES), err);
 }
 
 static int local_arguments(struct arguments *args, const struct sandbox_job *job, const struct sandbox_mounts *mounts,
@@ -168,7 +174,7 @@ static int local_arguments(struct arguments *args, const struct sandbox_job *job
 		if (add_number(args, limits_given[i].option,
 			       limit(job->run, limits_given[i].member, limits_given[i].otherwise), err) < 0)
 			return -1;
-	return add_places(args, job, mounts, err) < 0 ? -1 : add_egress(args, job->pins, err);
+	return add_places(args, job, mounts, err) < 0 ? -1 : add_egress(args, job, err);
 }
 
 /* The object that any other driver reads on stdin. */

@@ -37,6 +37,12 @@ tool() {
 	TOOL
 }
 
+# limit WHAT: limits: of the tool greet.
+limit() {
+	sed -i '/^limits:/d' "$T/policy/tools/greet.yaml"
+	echo "limits: {$1}" >>"$T/policy/tools/greet.yaml"
+}
+
 # greet RC ADDRESS: a call of the tool greet; its answer in $output.
 greet() {
 	tool greet '[far]' "[ways, talk, \"$2\", \"$PORT\", hello]"
@@ -98,6 +104,47 @@ connections() {
 		greet 0 127.0.0.1
 		assert_json .result.isolation.network relay
 	done
+}
+
+@test "connections and traffic of a tool: at the limit it works, one more is refused and stands in the record" {
+	destinations "far: {to: \"127.0.0.1:$PORT\"}"
+	tool greet '[far]' "[ways, many, 127.0.0.1, \"$PORT\", \"3\"]"
+	limit 'connections: 3'
+	run_sbx 0 sbx-call greet
+	assert_json .result.stdout "answered 3"
+	assert_json .result.isolation.limits.connections relay
+	assert_equal "$(connections .end | sort -u)" closed
+	limit 'connections: 2'
+	run_sbx 0 sbx-call greet
+	assert_json .result.stdout "answered 2"
+	assert_equal "$(connections 'select(.end == "limit") | .destination')" far
+	tool greet '[far]' "[ways, bulk, 127.0.0.1, \"$PORT\", \"1\"]"
+	limit 'traffic: 2Mi'
+	run_sbx 0 sbx-call greet
+	assert_json .result.stdout "came back 1048576"
+	limit 'traffic: 2097151'
+	run_sbx 0 sbx-call greet
+	[ "$(jq -r .result.stdout <<<"$output")" != "came back 1048576" ]
+	assert_equal "$(connections 'select(.end == "limit") | .destination' | wc -l)" 2
+}
+
+@test "limits of the policy's defaults are a tool's that says nothing, and in what is signed" {
+	destinations "far: {to: \"127.0.0.1:$PORT\"}"
+	sed -i 's|^  limits: {deadline|  limits: {connections: 2, traffic: 5Ki, deadline|' "$T/policy/policy.yaml"
+	tool greet '[far]' "[ways, many, 127.0.0.1, \"$PORT\", \"3\"]"
+	run_sbx 0 sbx-policy greet
+	assert_json .policy.run.limits.connections 2
+	assert_json .policy.run.limits.traffic 5120
+	run_sbx 0 sbx-policy --explain greet
+	assert_contains "$output" "at most 2 connections and 5 KiB"
+	run_sbx 0 sbx-call greet
+	assert_json .result.stdout "answered 2"
+	# A tool that reaches nothing has none to speak of.
+	tool greet '[]' "[ways, many, 127.0.0.1, \"$PORT\", \"1\"]"
+	run_sbx 0 sbx-policy greet
+	assert_json '.policy.run.limits | has("connections")' false
+	run_sbx 0 sbx-call greet
+	assert_json '.result.isolation.limits | has("connections")' false
 }
 
 @test "two names of one place" {

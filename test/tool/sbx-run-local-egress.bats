@@ -28,7 +28,7 @@ connections() {
 	driver_script
 	for bad in "--egress x" "--egress =1.2.3.4:5" "--egress x=1.2.3.4" "--egress x=1.2.3.4:0" "--egress x=1.2.3.4:65536" "--egress x=host:80" \
 		"--egress x=::1:80" "--egress a=1.2.3.4:5 --egress b=1.2.3.4:5" "--host a=b" "--host a/b=1.2.3.4" "--host =1.2.3.4" "--connections 0" \
-		"--connections 65" "--traffic 0"; do
+		"--connections 4097" "--traffic 0"; do
 		# shellcheck disable=SC2086
 		run_sbx 64 "${ARGV[@]}" $bad
 	done
@@ -151,11 +151,11 @@ expected_ways() {
 	assert_equal "$(connections .sent)" 5
 }
 
-@test "many at once, more than that wait; bulk in both directions" {
+@test "64 at once, one more waits; bulk in both directions" {
 	far_end "$D" echo
-	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --connections 8)
-	sandbox 0 step /app/ways many 127.0.0.1 "$PORT" 12 end step /app/ways bulk 127.0.0.1 "$PORT" 20 end
-	assert_equal "$(said out 1)" "answered 8"
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox 0 step /app/ways many 127.0.0.1 "$PORT" 65 end step /app/ways bulk 127.0.0.1 "$PORT" 20 end
+	assert_equal "$(said out 1)" "answered 64"
 	assert_equal "$(said out 2)" "came back $((20 << 20))"
 	assert_equal "$(connections 'select(.sent > 1000) | .sent, .received')" "$((20 << 20))"$'\n'"$((20 << 20))"
 }
@@ -165,11 +165,22 @@ expected_ways() {
 	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --traffic 1000000)
 	sandbox 0 step /app/ways bulk 127.0.0.1 "$PORT" 4 end step /app/ways talk 127.0.0.1 "$PORT" x end
 	[[ $(said out 1) != "came back $((4 << 20))" ]]
-	assert_equal "$(said out 2)" ECONNRESET
-	assert_equal "$(connections .end)" $'limit\nlimit'
+	assert_equal "$(said out 2)" ECONNREFUSED
+	assert_equal "$(connections .end)" limit
 	OPTIONS+=(--traffic 100000000)
 	sandbox 0 step /app/ways bulk 127.0.0.1 "$PORT" 4 end
 	assert_equal "$(said out 1)" "came back $((4 << 20))"
+}
+
+@test "past the number that is allowed, one is reset and told, and nothing listens any more" {
+	far_end "$D" echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT" --connections 3)
+	sandbox 0 step /app/ways many 127.0.0.1 "$PORT" 3 end step /app/ways talk 127.0.0.1 "$PORT" x end step /app/ways many 127.0.0.1 "$PORT" 300 end
+	assert_equal "$(said out 1)" "answered 3"
+	assert_equal "$(said out 2)" ECONNRESET
+	assert_equal "$(said out 3)" "answered 0"
+	assert_equal "$(connections .end | sort | uniq -c | xargs)" "3 closed 1 limit"
+	assert_equal "$(grep -c connection "$D/far")" 3
 }
 
 @test "what a step holds open ends with the step; what it said without waiting arrives" {

@@ -1,5 +1,6 @@
-/* The relay between sockets of this process: what goes in comes out, an end and a reset are passed on, limits hold, and random
- * interleavings neither hang it nor leak a descriptor. An argument is the number of seconds for the last (default: 1). */
+/* The relay between sockets of this process: what goes in comes out, an end and a reset are passed on, limits hold, and
+ * random interleavings neither hang it nor leak a descriptor. An argument is the number of seconds for the last
+ * (default: 1). */
 #include "egress_relay.h"
 
 #include <arpa/inet.h>
@@ -103,6 +104,16 @@ static void turn(struct bench *b, int ms)
 		egress_relay_turn(b->relay);
 }
 
+/* Nothing for the relay to do: it does not turn for ever over what it will not take. */
+static int is_quiet(struct bench *b)
+{
+	struct pollfd fd = {.fd = egress_relay_fd(b->relay), .events = POLLIN};
+
+	for (int i = 0; i < 10 && poll(&fd, 1, 0) > 0; i++)
+		egress_relay_turn(b->relay);
+	return poll(&fd, 1, 0) == 0;
+}
+
 /* The other end of what was just connected; -1 when none comes in a second. */
 static int accept_at(struct bench *b)
 {
@@ -115,7 +126,8 @@ static int accept_at(struct bench *b)
 	return fd;
 }
 
-/* Read one piece from FD while the relay works: its length, 0 at the end, -1 for a reset, -2 for nothing in five seconds. */
+/* Read one piece from FD while the relay works: its length, 0 at the end, -1 for a reset, -2 for nothing in five
+ * seconds. */
 static ssize_t read_from(struct bench *b, int fd, char *bytes, size_t size)
 {
 	for (int64_t until = clock_mono_ms() + 5000; clock_left_ms(until) > 0;) {
@@ -246,24 +258,35 @@ static void limits_hold(void)
 	base_close_fd(&out);
 	for (int i = 0; i < 100 && report_count < 2; i++)
 		turn(&b, 5);
-	/* And a third is one too many. */
+	/* And a third is one too many, after which nobody listens. */
 	first = connect_to(&b.inside);
 	CHECK(read_from(&b, first, bytes, sizeof bytes) == -1);
 	CHECK(report_count == 3 && reports[2].end == EGRESS_LIMIT);
 	base_close_fd(&first);
+	first = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(connect(first, (struct sockaddr *)&b.inside, sizeof b.inside) < 0 && errno == ECONNREFUSED);
+	base_close_fd(&first);
+	CHECK(is_quiet(&b) && report_count == 3);
 	bench_close(&b);
 
 	bench_open(&b, (struct egress_limits){.at_once = 4, .total = 9, .bytes = 10000});
 	first = connect_to(&b.inside);
 	out = accept_at(&b);
+	second = connect_to(&b.inside);
+	int other = accept_at(&b);
 	CHECK(send(first, bytes, 4096, 0) == 4096 && read_from(&b, out, bytes, 4096) > 0);
 	CHECK(send(first, bytes, 4096, 0) == 4096 && read_from(&b, out, bytes, 4096) > 0);
-	CHECK(send(first, bytes, 4096, 0) == 4096);
+	CHECK(report_count == 0 && send(first, bytes, 4096, 0) == 4096);
 	for (int i = 0; i < 100 && report_count == 0; i++)
 		turn(&b, 5);
-	CHECK(report_count == 1 && reports[0].end == EGRESS_LIMIT);
+	/* All of them end, not the one alone that said the last byte. */
+	CHECK(report_count == 2 && reports[0].end == EGRESS_LIMIT && reports[1].end == EGRESS_LIMIT);
+	CHECK(read_from(&b, second, bytes, sizeof bytes) == -1 && read_from(&b, other, bytes, sizeof bytes) == -1);
+	CHECK(is_quiet(&b));
 	base_close_fd(&first);
 	base_close_fd(&out);
+	base_close_fd(&second);
+	base_close_fd(&other);
 	bench_close(&b);
 }
 
