@@ -12,19 +12,12 @@
 
 #include "base.h"
 #include "clock.h"
+#include "egress_flow.h"
 
-enum { FLOW_SIZE = 64 << 10, EVENTS_AT_ONCE = 64, ROUNDS_AT_ONCE = 16 /* so that one connection lets others pass */ };
+enum { EVENTS_AT_ONCE = 64, ROUNDS_AT_ONCE = 16 /* so that one connection lets others pass */ };
 static const int64_t dial_ms = 10000;
 
 enum side { INSIDE, OUTSIDE, SIDES };
-
-/* What one side sent and the other has not got yet. */
-struct flow {
-	unsigned char bytes[FLOW_SIZE];
-	size_t start, len;
-	int ended;	/* nothing more will come */
-	int passed_on;	/* and the other side knows */
-};
 
 struct connection;
 
@@ -43,7 +36,7 @@ struct connection {
 	int fd[SIDES];
 	int64_t began;
 	int dialling, over;
-	struct flow flow[SIDES]; /* from that side */
+	struct egress_flow flow[SIDES]; /* from that side */
 };
 
 struct egress_relay {
@@ -56,6 +49,8 @@ struct egress_relay {
 	int epoll;
 	struct watch *listening; /* count of them */
 	struct connection *first;
+	struct connection *spare; /* whose memory the next one gets: it is large, and fresh pages cost more than the
+				     rest of a beginning */
 	unsigned open, total;
 	uint64_t bytes;
 	int exhausted; /* a limit was reached: no listener listens */
@@ -159,17 +154,13 @@ static void sweep(struct egress_relay *relay)
 			continue;
 		}
 		*at = c->next;
-		free(c);
+		c->next = relay->spare;
+		relay->spare = c;
 	}
 	listen_again(relay);
 }
 
 /* --- bytes --- */
-
-static int would_wait(void)
-{
-	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
 
 static void count_bytes(struct connection *c, enum side from, size_t n)
 {
@@ -177,112 +168,83 @@ static void count_bytes(struct connection *c, enum side from, size_t n)
 	c->relay->bytes += n;
 }
 
-/* 1: something moved, 0: nothing can now, -1: the side has broken off. */
-static int take(struct connection *c, enum side from)
-{
-	struct flow *flow = &c->flow[from];
-
-	size_t room = FLOW_SIZE - flow->start - flow->len;
-	if (flow->ended || room == 0)
-		return 0;
-	ssize_t n = recv(c->fd[from], flow->bytes + flow->start + flow->len, room, 0);
-	if (n < 0)
-		return would_wait() ? 0 : -1;
-	if (n == 0) {
-		flow->ended = 1;
-		return 1;
-	}
-	flow->len += (size_t)n;
-	count_bytes(c, from, (size_t)n);
-	return 1;
-}
-
-static int give(struct connection *c, enum side from)
-{
-	struct flow *flow = &c->flow[from];
-
-	if (flow->len == 0) {
-		if (!flow->ended || flow->passed_on)
-			return 0;
-		flow->passed_on = 1;
-		/* Fails when the other side has gone altogether, which its own flow tells. */
-		shutdown(c->fd[other(from)], SHUT_WR);
-		return 1;
-	}
-	ssize_t n = send(c->fd[other(from)], flow->bytes + flow->start, flow->len, MSG_NOSIGNAL);
-	if (n < 0)
-		return would_wait() ? 0 : -1;
-	flow->len -= (size_t)n;
-	flow->start = flow->len > 0 ? flow->start + (size_t)n : 0;
-	return n > 0;
-}
-
 static void wait_for_more(struct connection *c)
 {
 	for (int i = 0; i < SIDES; i++) {
 		enum side side = (enum side)i;
-		const struct flow *from = &c->flow[side], *to = &c->flow[other(side)];
 		uint32_t events = 0;
 		if (c->dialling)
 			events = side == OUTSIDE ? EPOLLOUT : 0;
 		else
-			events = (!from->ended && from->start + from->len < FLOW_SIZE ? EPOLLIN : 0u) |
-				 (to->len > 0 ? EPOLLOUT : 0u);
+			events = (egress_flow_has_room(&c->flow[side]) ? EPOLLIN : 0u) |
+				 (egress_flow_is_waiting(&c->flow[other(side)]) ? EPOLLOUT : 0u);
 		watch_for(c->relay, c->fd[side], &c->watch[side], events);
 	}
 }
 
-static void pump(struct connection *c)
+/* Passes on what FROM says, while it says more and the other side takes it. */
+static int forward(struct connection *c, enum side from)
 {
-	for (int round = 0, moved = 1; moved && round < ROUNDS_AT_ONCE; round++) {
-		moved = 0;
-		for (int i = 0; i < SIDES; i++) {
-			int got = take(c, (enum side)i), gave = got < 0 ? -1 : give(c, (enum side)i);
-			if (got < 0 || gave < 0) {
-				finish(c, EGRESS_RESET);
-				return;
-			}
-			moved |= got || gave;
-		}
-		if (c->relay->bytes > c->relay->limits.bytes) {
-			refuse_more(c->relay);
-			finish_all(c->relay, EGRESS_LIMIT);
-			return;
-		}
+	struct egress_flow *flow = &c->flow[from];
+	size_t got;
+
+	for (int round = 0, more = 1; more && round < ROUNDS_AT_ONCE; round++) {
+		int said = egress_flow_take(flow, c->fd[from], &got);
+		count_bytes(c, from, got);
+		if (c->relay->bytes > c->relay->limits.bytes)
+			return 0; /* what is too much is not passed on */
+		int given = said < 0 ? -1 : egress_flow_give(flow, c->fd[other(from)], c->flow[other(from)].passed_on);
+		if (given < 0)
+			return -1;
+		more = said && given;
 	}
-	if (c->flow[INSIDE].passed_on && c->flow[OUTSIDE].passed_on)
+	return 0;
+}
+
+/* SIDE can be read from, or written to. */
+static void pump(struct connection *c, enum side side, uint32_t events)
+{
+	if (((events & ~(uint32_t)EPOLLOUT) && forward(c, side) < 0) ||
+	    ((events & EPOLLOUT) && forward(c, other(side)) < 0)) {
+		finish(c, EGRESS_RESET);
+	} else if (c->relay->bytes > c->relay->limits.bytes) {
+		refuse_more(c->relay);
+		finish_all(c->relay, EGRESS_LIMIT);
+	} else if (c->flow[INSIDE].passed_on && c->flow[OUTSIDE].passed_on) {
 		finish(c, EGRESS_CLOSED);
-	else
+	} else {
 		wait_for_more(c);
+	}
 }
 
 /* --- beginnings --- */
 
-static void ready(struct connection *c)
+/* The destination has taken the connection, or ERROR says why not: one that broke off at once had taken it. */
+static void dialled(struct connection *c, int error)
+{
+	c->dialling = 0;
+	if (error != 0)
+		finish(c, error == ECONNRESET ? EGRESS_RESET : EGRESS_UNREACHABLE);
+	else
+		pump(c, INSIDE, EPOLLIN);
+}
+
+static int pending_error(int fd)
 {
 	int error = 0;
 	socklen_t size = sizeof error;
 
-	if (c->over)
-		return;
-	if (c->dialling) {
-		if (getsockopt(c->fd[OUTSIDE], SOL_SOCKET, SO_ERROR, &error, &size) < 0 || error != 0) {
-			finish(c, EGRESS_UNREACHABLE);
-			return;
-		}
-		c->dialling = 0;
-	}
-	pump(c);
+	return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0 ? errno : error;
 }
 
-static int dial(const struct egress_destination *destination)
+static void ready(struct connection *c, enum side side, uint32_t events)
 {
-	auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || (connect(fd, (const struct sockaddr *)&destination->address, sizeof destination->address) < 0 &&
-		       errno != EINPROGRESS))
-		return -1;
-	return take_fd(&fd);
+	if (c->over)
+		return;
+	if (c->dialling)
+		dialled(c, pending_error(c->fd[OUTSIDE]));
+	else
+		pump(c, side, events);
 }
 
 /* Small messages that wait for each other are what most of this is. */
@@ -293,21 +255,38 @@ static void no_delay(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
 }
 
+/* 0 when it is connected, EALREADY when it is on its way, else why not. */
+static int dial(struct connection *c)
+{
+	const struct sockaddr_in *to = &c->report.destination->address;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return errno;
+	c->fd[OUTSIDE] = fd;
+	no_delay(fd);
+	/* What is on this machine has answered when the first call returns, but only the second says so. */
+	for (int i = 0; i < 2; i++)
+		if (connect(fd, (const struct sockaddr *)to, sizeof *to) == 0)
+			return 0;
+		else if (errno != EINPROGRESS)
+			break;
+	return errno == EINPROGRESS ? EALREADY : errno;
+}
+
 /* FD, which came from a listener, becomes the connection's. */
 static void begin(struct egress_relay *relay, size_t listener, int fd)
 {
-	struct connection *c = malloc(sizeof *c);
+	struct connection *c = relay->spare != NULL ? relay->spare : calloc(1, sizeof *c);
 
 	if (c == NULL) {
 		break_off(&fd);
 		return;
 	}
-	/* Not the buffers: most of them are never touched. */
+	relay->spare = c->next;
 	memset(c, 0, offsetof(struct connection, flow));
 	for (int side = 0; side < SIDES; side++) {
-		struct flow *flow = &c->flow[side];
-		flow->start = flow->len = 0;
-		flow->ended = flow->passed_on = 0;
+		egress_flow_init(&c->flow[side]);
 		c->watch[side].connection = c;
 	}
 	c->relay = relay;
@@ -324,25 +303,22 @@ static void begin(struct egress_relay *relay, size_t listener, int fd)
 		finish(c, EGRESS_LIMIT);
 		return;
 	}
-	c->fd[OUTSIDE] = dial(c->report.destination);
-	if (c->fd[OUTSIDE] < 0) {
-		finish(c, EGRESS_UNREACHABLE);
-		return;
-	}
-	no_delay(c->fd[INSIDE]);
-	no_delay(c->fd[OUTSIDE]);
-	c->dialling = 1;
-	wait_for_more(c);
+	int error = dial(c);
+	c->dialling = error == EALREADY;
+	if (c->dialling)
+		wait_for_more(c);
+	else
+		dialled(c, error);
 }
 
-static void accept_all(struct egress_relay *relay, size_t listener)
+static void accept_one(struct egress_relay *relay, size_t listener)
 {
-	while (relay->open < relay->limits.at_once) {
-		int fd = accept4(relay->listeners[listener], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-		if (fd < 0)
-			return;
+	int fd = relay->open < relay->limits.at_once
+			 ? accept4(relay->listeners[listener], NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)
+			 : -1;
+
+	if (fd >= 0)
 		begin(relay, listener, fd);
-	}
 }
 
 /* --- the relay --- */
@@ -368,8 +344,10 @@ struct egress_relay *egress_relay_open(const struct egress_destination *destinat
 				       .context = context,
 				       .epoll = epoll_create1(EPOLL_CLOEXEC),
 				       .listening = listening};
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		listening[i].listener = i;
+		no_delay(listeners[i]); /* what it accepts inherits it */
+	}
 	listen_again(relay);
 	for (size_t i = 0; i < count; i++)
 		if (listening[i].events == 0) {
@@ -386,6 +364,10 @@ void egress_relay_close(struct egress_relay *relay)
 		return;
 	finish_all(relay, EGRESS_STOPPED);
 	sweep(relay);
+	for (struct connection *c; (c = relay->spare) != NULL;) {
+		relay->spare = c->next;
+		free(c);
+	}
 	base_close_fd(&relay->epoll);
 	free(relay->listening);
 	free(relay);
@@ -413,10 +395,11 @@ void egress_relay_turn(struct egress_relay *relay)
 
 	for (int i = 0; i < n; i++) {
 		struct watch *watch = events[i].data.ptr;
-		if (watch->connection == NULL)
-			accept_all(relay, watch->listener);
+		struct connection *c = watch->connection;
+		if (c == NULL)
+			accept_one(relay, watch->listener);
 		else
-			ready(watch->connection);
+			ready(c, watch == &c->watch[INSIDE] ? INSIDE : OUTSIDE, events[i].events);
 	}
 	for (struct connection *c = relay->first; c != NULL; c = c->next)
 		if (c->dialling && clock_left_ms(c->began + dial_ms) == 0)

@@ -1,17 +1,19 @@
 /* bench: times for make bench.
  *
  *   bench pair NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
- *       run both in turn, A B A B..., and print the median of each and the ratio A / B; status 1 when the ratio is above LIMIT
- *   bench cpu NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
- *       the same for programs that compute and wait for nothing: the least processor time of each, which other work on the machine changes least
- *   bench rpc NAME ROUNDS LIMIT LINE COMMAND-A ARGS... -- COMMAND-B ARGS...
- *       the same, from the start to the first whole line that answers LINE; and how long A takes from the end of its stdin to its own end, and its
- *       resident memory after the answer
- *   bench peak NAME LIMIT COMMAND ARGS...
- *       run it once and print how much memory it had at most, in KiB; status 1 when that is above LIMIT
+ *       run both in turn, A B A B..., and print the median of each and the ratio A / B; status 1 when the ratio is
+ * above LIMIT bench cpu NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS... the same for programs that compute and
+ * wait for nothing: the least processor time of each, which other work on the machine changes least bench rpc NAME
+ * ROUNDS LIMIT LINE COMMAND-A ARGS... -- COMMAND-B ARGS... the same, from the start to the first whole line that
+ * answers LINE; and how long A takes from the end of its stdin to its own end, and its resident memory after the answer
+ *   bench said NAME ROUNDS LIMIT COMMAND-A ARGS... -- COMMAND-B ARGS...
+ *       the same for commands that measure something themselves: what counts is the number that each prints
+ * (milliseconds) bench peak NAME LIMIT COMMAND ARGS... run it once and print how much memory it had at most, in KiB;
+ * status 1 when that is above LIMIT
  *
- * Words N<FILE before a command open FILE, for reading and writing where it is a FIFO, as descriptor N; N<@FILE opens FILE.0 for its first run, FILE.1 for
- * the next, and so on. A word ?STATUS is the exit status that the command must have, instead of 0.
+ * Words N<FILE before a command open FILE, for reading and writing where it is a FIFO, as descriptor N; N<@FILE opens
+ * FILE.0 for its first run, FILE.1 for the next, and so on. A word ?STATUS is the exit status that the command must
+ * have, instead of 0.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -182,6 +184,30 @@ static struct sample ask_once(char **argv, const char *line)
 	return s;
 }
 
+/* The number that it prints. */
+static struct sample said_once(char **argv)
+{
+	struct sample s = {0};
+	char text[64] = "", *end;
+	size_t len = 0;
+	int out[2];
+
+	if (pipe2(out, O_CLOEXEC) < 0)
+		die("pipe");
+	pid_t pid = launch(argv, -1, out[1]);
+	close(out[1]);
+	for (ssize_t n; len < sizeof text - 1 && (n = read(out[0], text + len, sizeof text - 1 - len)) > 0;)
+		len += (size_t)n;
+	close(out[0]);
+	must_end_well(pid, argv);
+	s.answer_ms = strtod(text, &end);
+	if (end == text || s.answer_ms <= 0) {
+		fprintf(stderr, "bench: %s printed no number\n", argv[0]);
+		exit(2);
+	}
+	return s;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -213,7 +239,8 @@ int main(int argc, char **argv)
 		return peak(argv[2], strtol(argv[3], NULL, 10), argv + 4);
 	if (argc < 7)
 		return 64;
-	int cpu = strcmp(argv[1], "cpu") == 0, rpc = strcmp(argv[1], "rpc") == 0, first = rpc ? 6 : 5, split = first;
+	int cpu = strcmp(argv[1], "cpu") == 0, rpc = strcmp(argv[1], "rpc") == 0, said = strcmp(argv[1], "said") == 0,
+	    first = rpc ? 6 : 5, split = first;
 	const char *name = argv[2], *line = rpc ? argv[5] : NULL;
 	int rounds = (int)strtol(argv[3], NULL, 10);
 	double limit = strtod(argv[4], NULL);
@@ -225,7 +252,9 @@ int main(int argc, char **argv)
 	char **sides[SIDES] = {argv + first, argv + split + 1};
 	for (int round = -1; round < rounds; round++) /* the first round only warms the caches */
 		for (int side = 0; side < SIDES; side++) {
-			struct sample s = rpc ? ask_once(sides[side], line) : run_once(sides[side]);
+			struct sample s = rpc	 ? ask_once(sides[side], line)
+					  : said ? said_once(sides[side])
+						 : run_once(sides[side]);
 			if (round < 0)
 				continue;
 			times[side][round] = cpu ? s.cpu_ms : s.answer_ms;

@@ -1,9 +1,10 @@
 /* Test tool: the far end of connections out of a sandbox.
  *
- *     tcpend PORTFILE echo|say|reset|silent [ADDRESS]
+ *     tcpend PORTFILE echo|say|reset|silent|byte [ADDRESS]
  *
  * Listens on ADDRESS (default 127.0.0.1) at a free port, which it writes to PORTFILE, until its stdin ends. For each connection, in a process of its
- * own: sends back all it gets; says "far end" and closes; breaks off; or says nothing and waits. A line for each on stdout.
+ * own: sends back all it gets; says "far end" and closes; breaks off; or says nothing and waits. A line for each on stdout. With "byte" it sends back one byte of each itself, and no
+ * line, to be as quick as can be.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -62,6 +63,13 @@ int main(int argc, char **argv)
 		int one = accept(fd, NULL, NULL);
 		if (one < 0)
 			continue;
+		if (strcmp(argv[2], "byte") == 0) {
+			char byte;
+			if (recv(one, &byte, 1, 0) == 1)
+				send(one, &byte, 1, MSG_NOSIGNAL);
+			close(one);
+			continue;
+		}
 		printf("connection\n");
 		fflush(stdout);
 		if (fork() == 0) {

@@ -4,6 +4,8 @@
  *     ways hello ADDRESS PORT       sends a line and goes, without a look at what comes
  *     ways many ADDRESS PORT N      opens N connections, sends a byte on each, and prints how many were answered
  *     ways bulk ADDRESS PORT MB     sends and reads so many megabytes at once, and prints what came back
+ *     ways rate ADDRESS PORT MB     the same, and prints the milliseconds that it took, alone
+ *     ways first ADDRESS PORT N     connects N times, one after the other, for a byte that comes back: prints the median in milliseconds
  *     ways hold ADDRESS PORT        leaves a process behind that holds a connection
  *     ways out ADDRESS PORT         one line "NAME RESULT" for each other way that might lead out
  */
@@ -21,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { PATIENCE_MS = 1500 };
@@ -240,7 +243,8 @@ static int many(const char *address, unsigned port, int count)
 	return 0;
 }
 
-static int bulk(const char *address, unsigned port, size_t megabytes)
+/* How many bytes came back. */
+static size_t bulk(const char *address, unsigned port, size_t megabytes)
 {
 	static char block[65536];
 	size_t left = megabytes << 20, got = 0, want = left;
@@ -261,7 +265,53 @@ static int bulk(const char *address, unsigned port, size_t megabytes)
 			got += (size_t)n;
 		}
 	}
-	printf("came back %zu\n", got);
+	return got;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int rate(const char *address, unsigned port, size_t megabytes)
+{
+	double start = now_ms();
+
+	if (bulk(address, port, megabytes) != megabytes << 20)
+		return 1;
+	printf("%.3f\n", now_ms() - start);
+	return 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int first_byte(const char *address, unsigned port, int count)
+{
+	static double times[10000];
+	struct sockaddr_in to = at(address, port);
+	char byte = 'x';
+
+	if (count < 1 || count > (int)(sizeof times / sizeof times[0]))
+		return 64;
+	for (int i = 0; i < count; i++) {
+		double start = now_ms();
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+		if (connect(fd, (struct sockaddr *)&to, sizeof to) < 0 || send(fd, &byte, 1, MSG_NOSIGNAL) != 1 ||
+		    recv(fd, &byte, 1, 0) != 1)
+			return 1;
+		times[i] = now_ms() - start;
+		close(fd);
+	}
+	qsort(times, (size_t)count, sizeof times[0], by_value);
+	printf("%.4f\n", times[count / 2]);
 	return 0;
 }
 
@@ -285,6 +335,10 @@ int main(int argc, char **argv)
 	if (argc == 5 && strcmp(argv[1], "many") == 0)
 		return many(argv[2], port, (int)strtol(argv[4], NULL, 10));
 	if (argc == 5 && strcmp(argv[1], "bulk") == 0)
-		return bulk(argv[2], port, strtoul(argv[4], NULL, 10));
+		return printf("came back %zu\n", bulk(argv[2], port, strtoul(argv[4], NULL, 10))) < 0;
+	if (argc == 5 && strcmp(argv[1], "rate") == 0)
+		return rate(argv[2], port, strtoul(argv[4], NULL, 10));
+	if (argc == 5 && strcmp(argv[1], "first") == 0)
+		return first_byte(argv[2], port, (int)strtol(argv[4], NULL, 10));
 	return 64;
 }
