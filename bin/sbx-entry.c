@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "entry_boot.h"
+#include "entry_check.h"
 #include "entry_evidence.h"
 #include "entry_fence.h"
 #include "entry_inputs.h"
@@ -216,11 +217,11 @@ static int get_ready(const struct options *o, struct entry_run *run, int *work_f
 	return run->signal_fd >= 0 ? 0 : sbx_fail_errno(why, SBX_OS, "os_error", "cannot wait for signals");
 }
 
-static int run_steps(struct entry_run *run, int work_fd, struct sbx_error *err)
+static int run_steps(struct entry_run *run, uint32_t first, int work_fd, struct sbx_error *err)
 {
 	enum step_outcome outcome = STEP_DONE;
 
-	for (uint32_t i = 0; i < run->table->step_count && outcome == STEP_DONE && !entry_stop_wanted(run); i++)
+	for (uint32_t i = first; i < run->table->step_count && outcome == STEP_DONE && !entry_stop_wanted(run); i++)
 		if (entry_step(run, i + 1, &run->table->steps[i], &outcome, err) < 0)
 			return -1;
 	return say_end(run->nonce, entry_state_changed(run->table, work_fd), run->stopped, err);
@@ -276,7 +277,11 @@ static int serve(struct options *o, const char *nonce, struct sbx_error *err)
 		return -1;
 	if (why.class != SBX_OK || get_ready(o, &run, &work_fd, &credentials, &why) < 0)
 		return say_refused(nonce, &why, err);
-	return run_steps(&run, work_fd, err);
+	uint32_t first;
+	int checked = entry_check(&run, &first, &why, err);
+	if (checked <= 0)
+		return checked < 0 ? -1 : say_refused(nonce, &why, err);
+	return run_steps(&run, first, work_fd, err);
 }
 
 int main(int argc, char **argv)

@@ -114,6 +114,8 @@ static int put_step(struct buf *out, const struct step *step, uint32_t number, s
 		if (buf_add_str(out, step->argv[i].kind == SLOT_ARTIFACT ? REVIEW_STEP_ARTIFACT : " ", err) < 0 ||
 		    put_quoted(out, step->argv[i].text, err) < 0)
 			return -1;
+	if (step->flags & STEP_CHECK && buf_add_str(out, REVIEW_STEP_CHECKS, err) < 0)
+		return -1;
 	return buf_add_str(out, step->flags & STEP_SEALS_STATE ? REVIEW_STEP_SEALS "\n" : "\n", err);
 }
 

@@ -18,10 +18,10 @@
 
 enum frame_type {
 	FRAME_HELLO,   /* first: the evidence, as JSON */
-	FRAME_REFUSED, /* {"code":…,"message":…,"hint":…}: nothing was started; last frame of a complete stream */
-	FRAME_STEP,    /* step STEP (from 1) is about to start; empty */
+	FRAME_REFUSED, /* {"code":…,"message":…,"hint":…}: nothing was begun; last frame of a complete stream */
+	FRAME_STEP,    /* step STEP (from 1, checks counted) is about to start; empty. The first one says that all checks ended well */
 	FRAME_OUT,     /* bytes of its stdout */
-	FRAME_ERR,     /* bytes of its stderr */
+	FRAME_ERR,     /* bytes of its stderr; of a check before the first FRAME_STEP */
 	FRAME_ARTIFACT, /* {"name":…,"sha256":…,"size":N}; its bytes follow in FRAME_DATA until SIZE is reached */
 	FRAME_DATA,
 	FRAME_EXIT,  /* step STEP ended: {"exit":N} or {"signal":N}, "took_ms", "out_dropped" and "err_dropped" (bytes

@@ -75,6 +75,7 @@ static int show_steps(const struct page *p, jv run)
 		auto_jv step = json_at(steps, i), argv = json_array(step, "argv");
 		if (buf_addf(p->out, p->err, "step %-6d ", i + 1) < 0 || json_write(argv, p->out, p->err) < 0 ||
 		    text(p, json_has(step, "analyse") ? " (output is analysed, never shown)" : "") < 0 ||
+		    text(p, json_bool(step, "check") == 1 ? " (a check: nothing begins unless it ends with 0)" : "") < 0 ||
 		    text(p, json_has(step, "seals") ? " (output is the state, sealed and never shown)" : "") < 0 ||
 		    text(p, json_bool(step, "credentials") == 1 ? " (with credentials)\n" : "\n") < 0)
 			return -1;

@@ -103,8 +103,9 @@ int slot_render(const char *template, jv params, jv declarations, char **out, st
 int slot_whole(const char *template, char *out, size_t size);
 /* The argv of one step with everything resolved. */
 int slots_resolve(jv tool, jv step, jv params, jv *argv, struct sbx_error *err);
-/* The parts of a step, which is a list or a mapping: its argv (the caller's). */
+/* The parts of a step, which is a list or a mapping: its argv (the caller's); 1 when it is a check. */
 jv step_argv(jv step);
+int step_checks(jv step);
 
 /* --- policy_scope.c, policy_grant.c: what a credential may do, and for which call --- */
 

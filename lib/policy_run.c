@@ -161,6 +161,8 @@ static int resolve_steps(jv tool, jv params, int has_credentials, jv *out, struc
 		/* What a step prints for the analyser must not depend on what only a credential can see. */
 		entry = json_set_bool(entry, "credentials",
 				      has_credentials && analyse == NULL && json_bool(step, "credentials") != 0);
+		if (step_checks(step))
+			entry = json_set_bool(entry, "check", 1);
 		resolved = json_append(take_jv(&resolved), entry);
 	}
 	*out = take_jv(&resolved);

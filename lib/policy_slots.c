@@ -70,6 +70,11 @@ jv step_argv(jv step)
 	return jv_get_kind(step) == JV_KIND_ARRAY ? jv_copy(step) : json_array(step, "argv");
 }
 
+int step_checks(jv step)
+{
+	return json_bool(step, "check") == 1;
+}
+
 int steps_analyse(jv tool)
 {
 	auto_jv steps = json_array(tool, "steps");
@@ -216,6 +221,8 @@ static int check_seals(const struct step_check *c, const struct yaml_at *up, jv 
 		return schema_fail(c->s, &at, NULL, "what is analysed is no state");
 	if (!c->has_plan && !steps_analyse(c->tool))
 		return schema_fail(c->s, &at, NULL, "this tool neither makes a plan nor takes one");
+	if (!c->has_plan && step_checks(step))
+		return schema_fail(c->s, &at, "leave check: out, or take a plan", "there is no seal to check the state by");
 	if (json_has(workspace, "state"))
 		return schema_fail(c->s, &at, "leave one of the two out",
 				   "the state that workspace: names is sealed already");
@@ -229,6 +236,7 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 		{"analyse", FIELD_TEXT, FIELD_OPTIONAL},
 		{"credentials", FIELD_BOOLEAN, FIELD_OPTIONAL},
 		{"seals", FIELD_TEXT, FIELD_OPTIONAL},
+		{"check", FIELD_BOOLEAN, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_argv = {.up = at, .key = "argv"}, at_analyse = {.up = at, .key = "analyse"};
 
@@ -244,10 +252,25 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 		return schema_fail(c->s, &at_analyse, "terraform", "nothing reads this kind of output");
 	if (analyse != NULL && json_bool(step, "credentials") == 1)
 		return schema_fail(c->s, at, NULL, "a step that is analysed gets no credential");
+	if (analyse != NULL && step_checks(step))
+		return schema_fail(c->s, at, NULL, "a check makes nothing that could be analysed");
 	if (check_seals(c, at, step) < 0)
 		return -1;
 	auto_jv argv = json_array(step, "argv");
 	return check_argv(c, &at_argv, root, argv);
+}
+
+/* Step I of STEPS: when a check has run nothing was begun, so that what was spent for the call can be given back. */
+static int check_order(const struct step_check *c, const struct yaml_at *at, jv steps, int i)
+{
+	auto_jv step = json_at(steps, i), before = i > 0 ? json_at(steps, i - 1) : jv_invalid();
+
+	if (!step_checks(step))
+		return 0;
+	if (i > 0 && !step_checks(before))
+		return schema_fail(c->s, at, "put the checks first", "a check behind a step that is none");
+	return i + 1 < json_length(steps) ? 0
+					  : schema_fail(c->s, at, NULL, "behind the checks there is no step to do anything");
 }
 
 static int slot_uses(jv slot, const char *name)
@@ -300,8 +323,13 @@ static int check_produces(const struct step_check *c)
 			return schema_fail(c->s, &here, "such as plan.bin", "must be a relative path without . and ..");
 		if (c->has_plan && strcmp(here.key, plan_artifact) == 0)
 			return schema_fail(c->s, &here, NULL, "the tool is given a plan, so it cannot make one");
-		if (slots_producer(c->tool, here.key) == 0)
+		int maker = slots_producer(c->tool, here.key);
+		if (maker == 0)
 			return schema_fail(c->s, &here, NULL, "the first step uses it already, so no step can make it");
+		auto_jv steps = json_array(c->tool, "steps"), step = json_at(steps, maker - 1);
+		if (step_checks(step))
+			return schema_fail(c->s, &here, "give it to a step behind the one that makes it",
+					   "a check would have to make it, and a check makes nothing");
 	}
 	return 0;
 }
@@ -319,7 +347,7 @@ int slots_check(const struct schema *s, jv root, jv tool)
 	for (int i = 0; i < count; i++) {
 		auto_jv step = json_at(steps, i);
 		struct yaml_at here = {.up = &at, .index = i};
-		if (check_step(&c, &here, root, step) < 0)
+		if (check_step(&c, &here, root, step) < 0 || check_order(&c, &here, steps, i) < 0)
 			return -1;
 	}
 	return check_produces(&c);

@@ -31,6 +31,7 @@ static void put_steps(struct writer *w, jv run)
 		writer_member(w, step, "program");
 		writer_put(w, json_bool(step, "credentials") == 1 ? REVIEW_STEP_WITH : REVIEW_STEP_WITHOUT);
 		put_argv(w, argv);
+		writer_put(w, json_bool(step, "check") == 1 ? REVIEW_STEP_CHECKS : "");
 		writer_put(w, json_has(step, "seals") ? REVIEW_STEP_SEALS "\n" : "\n");
 	}
 	if (json_length(steps) == 0)

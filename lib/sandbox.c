@@ -185,7 +185,7 @@ static enum sandbox_state end_state(const struct run *run)
 {
 	const struct sandbox_outcome *outcome = run->outcome;
 
-	if (outcome->complete && run->broken.class == SBX_OK && run->exits == run->step_count)
+	if (outcome->complete && run->broken.class == SBX_OK && run->checks + run->exits == run->step_count)
 		return SANDBOX_COMPLETED;
 	/* It may have begun although no frame of it reached us, and may still run. */
 	if (run->told == TOLD_LOST || (run->died && !outcome->complete))
@@ -224,6 +224,17 @@ static void conclude(struct run *run)
 		judge_plan(run);
 }
 
+static unsigned count_checks(jv steps)
+{
+	unsigned checks = 0;
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i);
+		checks += json_bool(step, "check") == 1;
+	}
+	return checks;
+}
+
 static int prepare(struct run *run, struct sbx_error *err)
 {
 	const struct sandbox_job *job = run->job;
@@ -233,6 +244,7 @@ static int prepare(struct run *run, struct sbx_error *err)
 	if (json_int(limits, "output", &output) < 0 || output <= 0)
 		output = (int64_t)LIMIT_RESULT_STDOUT;
 	run->step_count = (unsigned)json_length(steps);
+	run->checks = count_checks(steps);
 	run->guard = clock_mono_ms() + driver_deadline_ms(job->run) + driver_grace_ms(job->run) + SANDBOX_SLACK_MS;
 	frame_reader_init(&run->frames);
 	analysis_init(&run->analysis);
@@ -273,6 +285,7 @@ int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, 
 		capture_finish(&run.out, &outcome->artifacts);
 		capture_finish(&run.err, &outcome->artifacts);
 		sandbox_say_failure(&run);
+		sandbox_hint_refusal(&run);
 		conclude(&run);
 		outcome->took_ms = clock_mono_ms() - begun;
 		result = 0;

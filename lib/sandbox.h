@@ -74,6 +74,7 @@ struct sandbox_outcome {
 	enum sandbox_state state;
 	int started;	   /* a step had begun */
 	int complete;	   /* the stream of frames had its last one */
+	int refused;	   /* and that was a refusal: no step began, and no check of the table changes anything */
 	int left;	   /* it may be there still, and run: whoever mends asks the driver again */
 	unsigned step;	   /* the last one that began, from 1 */
 	int exit_code;	   /* of the step that ended the run; -1: none */

@@ -177,7 +177,10 @@ void sandbox_take_state_back(struct sandbox_stage *s)
 
 int sandbox_began_nothing(const struct sandbox_stage *s)
 {
-	return !s->driver_ran || (s->outcome.state == SANDBOX_REFUSED && s->outcome.complete);
+	const struct sandbox_outcome *o = &s->outcome;
+	int is_believed = o->state == SANDBOX_REFUSED || o->state == SANDBOX_TIMEOUT || o->state == SANDBOX_CANCELLED;
+
+	return !s->driver_ran || (o->complete && o->refused && is_believed);
 }
 
 /* A plan is used up when anything of it may have happened. */

@@ -38,6 +38,18 @@ void sandbox_say_failure(const struct run *run)
 		 words[0] != '\0' ? ": " : "", words);
 }
 
+void sandbox_hint_refusal(const struct run *run)
+{
+	struct sandbox_outcome *outcome = run->outcome;
+	char words[CAPTURE_WORDS_SIZE] = "";
+
+	if (!outcome->refused || !run->err_came || outcome->trouble.hint[0] != '\0')
+		return;
+	capture_words(&run->err, run->err_before, words);
+	if (words[0] != '\0')
+		sbx_hint(&outcome->trouble, "it said: %s", words);
+}
+
 int sandbox_step_is(jv run, unsigned step, const char *program, const char *word)
 {
 	auto_jv entry = step_at(run, step), argv = json_array(entry, "argv"), second = json_at(argv, 1);
@@ -75,7 +87,9 @@ static jv payload(struct run *run, const struct frame *frame)
 
 static int take_step(struct run *run, const struct frame *frame)
 {
-	if (frame->step != run->outcome->step + 1 || frame->step > run->step_count)
+	unsigned next = run->outcome->started ? run->outcome->step + 1 : run->checks + 1;
+
+	if (frame->step != next || frame->step > run->step_count)
 		return bad_stream(run, "a step out of order");
 	auto_jv entry = step_at(run->job->run, frame->step);
 	run->outcome->started = 1;
@@ -221,6 +235,7 @@ static int take_refused(struct run *run, const struct frame *frame)
 	run->outcome->complete = 1;
 	if (run->outcome->started)
 		return bad_stream(run, "a refusal after a step");
+	run->outcome->refused = 1;
 	sbx_fail(&run->outcome->trouble, SBX_DENIED, is_code(code) ? code : "sandbox_refused", "%s",
 		 message != NULL ? message : "the sandbox refused to start");
 	if (hint != NULL)

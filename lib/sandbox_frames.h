@@ -21,6 +21,7 @@ struct run {
 	struct analysis analysis;
 	struct capture out, err;
 	unsigned step_count, exits; /* steps of the table; those that returned 0 */
+	unsigned checks;	    /* how many of them come first and have no frame */
 	int analysing;		    /* the step that runs is one */
 	size_t err_before;	    /* bytes of stderr that were kept when it began */
 	int err_came;		    /* it wrote some: what the scrubber held back then is not all there is */
@@ -42,6 +43,9 @@ void sandbox_stop(struct run *run, enum stop why);
 
 /* After the streams are finished: the step that ended with a failure, with its last words, for the person who looks on. */
 void sandbox_say_failure(const struct run *run);
+
+/* After the streams are finished: what the check said that refused, as the hint of the refusal. */
+void sandbox_hint_refusal(const struct run *run);
 
 /* Serve the frames that are whole, until sbx-plan cannot take more. -1: run->broken says why the stream is not believed
  * any longer. */

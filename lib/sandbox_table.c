@@ -90,6 +90,8 @@ static int fill_step(jv run, int number, jv entry, struct step *step, struct sbx
 		step->flags |= STEP_ANALYSE;
 	else if (json_bool(entry, "credentials") == 1)
 		step->flags |= STEP_CREDENTIALS;
+	if (json_bool(entry, "check") == 1)
+		step->flags |= STEP_CHECK;
 	if (json_str(entry, "seals") != NULL)
 		step->flags |= STEP_SEALS_STATE;
 	return fill_argv(argv, step, err) < 0 ? -1 : fill_produces(run, number, step, err);

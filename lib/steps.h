@@ -34,6 +34,7 @@ struct slot {
 #define STEP_ANALYSE 1u	    /* stdout is for sbx-plan; neither credential nor egress */
 #define STEP_CREDENTIALS 2u /* may see the credential files */
 #define STEP_SEALS_STATE 4u /* stdout is Terraform's state (entry_state.h) */
+#define STEP_CHECK 8u	    /* looks before anything begins, and changes nothing: nothing begins unless it ends with 0 */
 
 struct produce {
 	char *name; /* of the artefact */

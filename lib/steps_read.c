@@ -17,7 +17,7 @@ enum {
 	MAX_SOURCE = 512,
 	MAX_PRODUCES = 16,
 	MAX_NAME = 64, /* of an artefact or an isolation */
-	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS | STEP_SEALS_STATE,
+	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS | STEP_SEALS_STATE | STEP_CHECK,
 };
 
 static int bad(struct sbx_error *err, const char *what)
@@ -264,6 +264,20 @@ static int check_artifacts(const struct steps *s, struct sbx_error *err)
 	return 0;
 }
 
+/* They come first, and something comes after them: a run whose last step is a check would be refused or nothing. */
+static int check_order(const struct steps *s, struct sbx_error *err)
+{
+	for (uint32_t i = 0; i < s->step_count; i++) {
+		const struct step *step = &s->steps[i];
+		if (!(step->flags & STEP_CHECK))
+			continue;
+		if (step->flags & STEP_ANALYSE || step->produce_count > 0 || i + 1 == s->step_count ||
+		    (i > 0 && !(step[-1].flags & STEP_CHECK)))
+			return bad(err, "place of a check");
+	}
+	return 0;
+}
+
 static int decode(struct wire *w, struct steps *s, struct sbx_error *err)
 {
 	if (get_head(w, s, err) < 0 ||
@@ -286,7 +300,7 @@ static int decode(struct wire *w, struct steps *s, struct sbx_error *err)
 			return -1;
 	if (w->left != 0)
 		return bad(err, "bytes behind it");
-	return check_artifacts(s, err);
+	return check_order(s, err) < 0 ? -1 : check_artifacts(s, err);
 }
 
 int steps_decode(const void *bytes, size_t len, struct steps *steps, struct sbx_error *err)

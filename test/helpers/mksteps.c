@@ -6,7 +6,7 @@
  * are left out)  sealed (it runs a sealed plan)  serial=N  lineage=L  state=SHA256  lock=PATH:FILE  no-lock=PATH
  * package=PATH:PLACE:SOURCE (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE
  * write=PATH:FILE  signed=TEXT:SIGNATURE[:SIGNATURE]...  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals]
- * [analyse] PROGRAM ARG...
+ * [check] [analyse] PROGRAM ARG...
  * (@NAME: an artefact's slot)  produce NAME PATH  end
  */
 #include <fcntl.h>
@@ -157,6 +157,10 @@ static char **add_step(struct steps *s, char **word)
 	}
 	if (*word != NULL && strcmp(*word, "seals") == 0) {
 		step->flags |= STEP_SEALS_STATE;
+		word++;
+	}
+	if (*word != NULL && strcmp(*word, "check") == 0) {
+		step->flags |= STEP_CHECK;
 		word++;
 	}
 	if (*word != NULL && strcmp(*word, "analyse") == 0) {

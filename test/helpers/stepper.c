@@ -1,6 +1,7 @@
 /* stepper: a step whose behaviour a test spells out, as VERB ARGUMENT… ; VERB ARGUMENT… (the words `then` part them):
  *   out TEXT | err TEXT | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL
- * LINEAGE | stubborn | sleep | pause MS | linger | fds | exit N flood writes N bytes of the value BYTE to stdout, fill to stderr;
+ * LINEAGE | stubborn | sleep | pause MS | linger | fds | exit N | follow FILE | moan FILE follow does what FILE spells out, a word a line;
+ * moan is cat to stderr; flood writes N bytes of the value BYTE to stdout, fill to stderr;
  * sleep ends on INT (status 130), but not behind stubborn; linger leaves a process behind that writes to stdout; fds
  * prints the numbers of the open descriptors, a line each. */
 #include <errno.h>
@@ -49,7 +50,7 @@ static int flood(int fd, const char *count, const char *byte)
 	return 0;
 }
 
-static int cat(const char *path)
+static int cat(const char *path, int to)
 {
 	char block[65536];
 	int fd = open(path, O_RDONLY);
@@ -60,7 +61,7 @@ static int cat(const char *path)
 		return -1;
 	}
 	while ((n = read(fd, block, sizeof block)) > 0)
-		put(1, block, (size_t)n);
+		put(to, block, (size_t)n);
 	close(fd);
 	return 0;
 }
@@ -126,6 +127,21 @@ static void linger(void)
 	}
 }
 
+static int run(char **argv, int argc);
+
+/* What FILE spells out, a word a line. */
+static int follow(const char *path)
+{
+	static char text[65536];
+	char *words[256];
+	int count = 0, fd = open(path, O_RDONLY);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+
+	for (char *word = n < 0 ? NULL : strtok(text, "\n"); word != NULL && count < 256; word = strtok(NULL, "\n"))
+		words[count++] = word;
+	return n < 0 ? -1 : run(words, count);
+}
+
 /* One verb at ARGV[0]; how many words it took, -1 on failure. */
 static int act(char **argv, int left)
 {
@@ -145,7 +161,11 @@ static int act(char **argv, int left)
 		return 2;
 	}
 	if (NEEDS("cat", 1))
-		return cat(argv[1]) < 0 ? -1 : 2;
+		return cat(argv[1], 1) < 0 ? -1 : 2;
+	if (NEEDS("moan", 1))
+		return cat(argv[1], 2) < 0 ? -1 : 2;
+	if (NEEDS("follow", 1))
+		return follow(argv[1]) < 0 ? -1 : 2;
 	if (NEEDS("write", 2))
 		return write_file(argv[1], argv[2]) < 0 ? -1 : 3;
 	if (NEEDS("state", 3))
@@ -181,15 +201,20 @@ static int act(char **argv, int left)
 	return -1;
 }
 
-int main(int argc, char **argv)
+static int run(char **argv, int argc)
 {
-	for (int i = 1; i < argc;) {
+	for (int i = 0; i < argc;) {
 		int took = act(argv + i, argc - i);
 		if (took < 0)
-			return 1;
+			return -1;
 		i += took;
 		if (i < argc && strcmp(argv[i], "then") == 0)
 			i++;
 	}
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	return run(argv + 1, argc - 1) < 0;
 }

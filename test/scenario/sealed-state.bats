@@ -90,6 +90,21 @@ differs() {
 	differs edited plan_state_changed
 }
 
+@test "compared by a check, a difference refuses the call, and the plan is there for the next one" {
+	sed -i 's/seals: state}/seals: state, check: true}/' "$T/policy/tools/run_plan.yaml"
+	made third
+	run_sbx 77 chain run_plan "plan=$plan" state=fourth
+	assert_call plan_serial_changed
+	assert_json .result.state refused
+	refute_contains "$output" kept-inside
+	run_sbx 77 chain run_plan "plan=$plan" state=none
+	assert_call state_unreadable
+	run_sbx 0 chain run_plan "plan=$plan" state=third
+	assert_json .result.stdout the-plan
+	run_sbx 77 chain run_plan "plan=$plan" state=third
+	assert_call plan_unknown
+}
+
 @test "something that is no state" {
 	run_sbx 1 chain make_plan state=partial
 	assert_json .result.code state_unreadable

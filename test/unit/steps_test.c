@@ -116,6 +116,30 @@ static void test_round(void)
 	CHECK(steps_decode(bytes.data, bytes.len, &got, &err) == -1);
 }
 
+/* Checks come first, make nothing, and something comes behind them. */
+static void test_checks(void)
+{
+	struct steps s = sample();
+
+	steps[0].produce_count = 0;
+	steps[0].flags = STEP_CHECK | STEP_CREDENTIALS;
+	s.inputs[0].kind = INPUT_ARTIFACT; /* what the second step uses */
+	s.inputs[0].name = (char *)"plan";
+	CHECK(passes(&s) == 0);
+	s.step_count = 1;
+	CHECK(passes(&s) == -1);
+	s.step_count = 2;
+	steps[0].flags = STEP_CHECK | STEP_ANALYSE;
+	CHECK(passes(&s) == -1);
+	steps[0].flags = 0;
+	steps[1].flags = STEP_CHECK;
+	CHECK(passes(&s) == -1);
+	s = sample();
+	steps[0].flags = STEP_CHECK; /* it produces */
+	CHECK(passes(&s) == -1);
+	s = sample();
+}
+
 static void test_paths(void)
 {
 	static const char *const bad[] = {"", "/etc", "..", "../x", "a/../b", "a//b", "a/", "./a", "a/."};
@@ -216,6 +240,7 @@ static void test_contents(void)
 int main(void)
 {
 	test_round();
+	test_checks();
 	test_paths();
 	test_sealed();
 	test_contents();
