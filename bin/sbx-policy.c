@@ -4,6 +4,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "audit.h"
 #include "clock.h"
@@ -63,16 +64,18 @@ static int get_request(const struct filter *f, const struct options *o, struct r
 
 /* --- the world --- */
 
-static int has_directory(void *context, const char *workspace, const char *tree, const char *path,
-			 struct sbx_error *err)
+static int has_path(void *context, const char *workspace, const char *tree, const char *path, enum policy_path kind,
+		    struct sbx_error *err)
 {
 	const struct filter *f = context;
 	auto_fd root = workspace_open(&f->config, workspace, tree, err);
 
 	if (root < 0)
 		return -1;
-	auto_fd fd = io_open_beneath(root, path, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-	return fd >= 0;
+	auto_fd fd = io_open_beneath(root, path, kind == POLICY_DIRECTORY ? O_RDONLY | O_DIRECTORY : O_PATH,
+				     RESOLVE_NO_SYMLINKS);
+	struct stat st;
+	return fd >= 0 && (kind == POLICY_DIRECTORY || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)));
 }
 
 static int find_plan(void *context, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err)
@@ -93,7 +96,7 @@ static struct policy_world real_world(struct filter *f)
 {
 	return (struct policy_world){
 		.context = f,
-		.directory = has_directory,
+		.path = has_path,
 		.plan = find_plan,
 		.taint = find_taint,
 		.workspaces = f->config.workspaces,

@@ -143,6 +143,15 @@ static int compare_steps(const char *text, const struct steps *table, struct sbx
 		       : differs("the list of steps", err);
 }
 
+/* Something of a workspace is handed over; a plan, and the text itself, are not. */
+static int has_workspace(const struct steps *table)
+{
+	for (uint32_t i = 0; i < table->input_count; i++)
+		if (table->inputs[i].kind != INPUT_ARTIFACT && table->inputs[i].kind != INPUT_SIGNED)
+			return 1;
+	return 0;
+}
+
 static int compare_directory(const char *text, const struct steps *table, struct sbx_error *err)
 {
 	auto_buf wanted = BUF_INIT(LIMIT_REVIEW_TEXT);
@@ -155,7 +164,7 @@ static int compare_directory(const char *text, const struct steps *table, struct
 	if (line != NULL && memmem(line, len, buf_str(&wanted), wanted.len) != NULL)
 		return 0;
 	static const char none[] = REVIEW_WORKSPACE "none" REVIEW_STATE;
-	int has_none = line != NULL && memmem(line, len, none, sizeof none - 1) != NULL && table->input_count <= 1;
+	int has_none = line != NULL && memmem(line, len, none, sizeof none - 1) != NULL && !has_workspace(table);
 	return has_none && strcmp(table->cwd, ".") == 0 ? 0 : differs("the directory", err);
 }
 

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "finding_words.h"
+
 /* Attribute paths that are named for one change; a person reads no more, and the number of the
  * others is said. */
 static const int because_max = 8;
@@ -52,60 +54,6 @@ static const struct verb unusual = {"", "UNUSUAL", "not understood", VERB_OF_ACT
 static const struct verb create_and_forget = {
 	"forget", "FORGET",
 	"the present object stays and is no longer managed; another one is made", VERB_OF_ACTIONS};
-
-/* Why an object is changed as it is: the words of Terraform and OpenTofu. They end a "because". */
-static const struct meaning {
-	const char *word, *means;
-} reasons[] = {
-	{"replace_because_cannot_update", "it cannot be changed in place"},
-	{"replace_because_tainted", "it is marked as tainted"},
-	{"replace_by_request", "somebody asked for it"},
-	{"replace_by_triggers", "an object that it names in replace_triggered_by changes"},
-	{"delete_because_no_resource_config", "it is not in the configuration any more"},
-	{"delete_because_no_module", "its module is not in the configuration any more"},
-	{"delete_because_wrong_repetition", "count or for_each came or went"},
-	{"delete_because_count_index", "count is smaller now"},
-	{"delete_because_each_key", "for_each has its key no more"},
-	{"delete_because_no_move_target", "it was to move to an address without configuration"},
-	{"delete_because_enabled_false", "it is switched off"},
-	{"read_because_config_unknown", "its arguments are known after apply only"},
-	{"read_because_dependency_pending", "something that it depends on changes first"},
-	{"read_because_check_nested", "it belongs to a check"},
-	{"forgot_because_lifecycle_destroy_in_state", "the state says not to destroy it"},
-	{"forgot_because_lifecycle_destroy_in_config", "the configuration says not to destroy it"},
-};
-
-/* What a signal says beside the verb. Those of a rule that is not listed here stand as they are. */
-static const struct meaning signals[] = {
-	{"unusual_actions", "no such combination of actions is known"},
-	{"unknown_after_apply", "a value that decides is known after apply only"},
-	{"not_readable", "a value that decides cannot be read"},
-	{"cascade", "it goes with another object"},
-	{"cascade_unknown", "what goes with it is not known"},
-	{"unknown_kind", "no rule knows this kind of object"},
-	{"not_previewed", "it may be no preview of what will be"},
-	{"versions_differ", "not all of it can be compared"},
-	{"data_elsewhere", "its data stay, or are counted with another object"},
-	{"network_exposed", "the network can reach more of it"},
-	{"public_access", "it is opened to everyone"},
-	{"iam_widened", "somebody may do more than before"},
-	{"iam_authoritative", "permissions that others gave are taken away"},
-	{"protection_removed", "a protection against loss goes away"},
-	{"data_expiry", "data or backups are kept for a shorter time"},
-	{"capacity_shrink", "less capacity is left"},
-	{"restart", "it restarts"},
-	{"credential_issued", "a credential is made"},
-	{"key_deletion", "a key is deleted"},
-	{"foreign_change", "an object that others manage is changed"},
-};
-
-static const char *find_meaning(const struct meaning *list, size_t count, const char *word)
-{
-	for (size_t i = 0; word != NULL && i < count; i++)
-		if (strcmp(list[i].word, word) == 0)
-			return list[i].means;
-	return NULL;
-}
 
 static const struct verb *find_verb(const char *signal)
 {
@@ -234,8 +182,11 @@ static void say_value(const struct finding_sink *sink, jv shown)
 	}
 }
 
-/* ("1" -> "2"), when the finding says so for PATH; ("2") where nothing is changed. */
-static void say_change(const struct finding_sink *sink, jv values, const char *path, int is_change)
+/* What is shown of a value: ("1" -> "2"), ("2") where nothing is changed, ("1") where it is not this that changes. */
+enum shown { SHOWN_BOTH, SHOWN_AFTER, SHOWN_BEFORE };
+
+/* The value at PATH, when the finding has it. */
+static void say_change(const struct finding_sink *sink, jv values, const char *path, enum shown shown)
 {
 	for (int i = 0, n = json_length(values); i < n; i++) {
 		auto_jv value = json_at(values, i), before = json_get(value, "before"),
@@ -244,11 +195,11 @@ static void say_change(const struct finding_sink *sink, jv values, const char *p
 		if (path == NULL || of == NULL || strcmp(of, path) != 0)
 			continue;
 		say(sink, " (");
-		if (is_change) {
+		if (shown != SHOWN_AFTER)
 			say_value(sink, before);
-			say(sink, " -> ");
-		}
-		say_value(sink, after);
+		say(sink, shown == SHOWN_BOTH ? " -> " : "");
+		if (shown != SHOWN_BEFORE)
+			say_value(sink, after);
 		say(sink, ")");
 		return;
 	}
@@ -257,15 +208,17 @@ static void say_change(const struct finding_sink *sink, jv values, const char *p
 static void say_cause(const struct finding_sink *sink, jv finding)
 {
 	auto_jv because = json_array(finding, "because"), values = json_array(finding, "values");
-	int count = json_length(because), is_change = json_has(finding, "actions");
+	auto_jv words = json_array(finding, "signals");
+	int count = json_length(because), is_change = json_has(finding, "actions") && !holds(words, "cascade");
+	enum shown shown = is_change ? SHOWN_BOTH : json_has(finding, "actions") ? SHOWN_BEFORE : SHOWN_AFTER;
 	const char *reason = json_str(finding, "reason");
-	const char *means = find_meaning(reasons, ARRAY_LEN(reasons), reason);
+	const char *means = finding_reason_means(reason);
 
 	for (int i = 0; i < count && i < because_max; i++) {
 		auto_jv path = json_at(because, i);
 		say(sink, i == 0 ? " because " : ", ");
 		quote_value(sink, path, FINDING_DATUM_MAX);
-		say_change(sink, values, json_text(path), is_change);
+		say_change(sink, values, json_text(path), shown);
 	}
 	if (count > because_max) {
 		say(sink, " and ");
@@ -292,10 +245,10 @@ static void say_signals(const struct finding_sink *sink, jv finding, const struc
 	for (int i = 0, n = json_length(words); i < n; i++) {
 		auto_jv word = json_at(words, i);
 		const char *text = json_text(word),
-			   *means = find_meaning(signals, ARRAY_LEN(signals), text);
+			   *means = finding_signal_means(text);
 		const struct verb *other = find_verb(text);
 		if (text == NULL || strcmp(text, verb->signal) == 0 ||
-		    find_meaning(reasons, ARRAY_LEN(reasons), text) != NULL)
+		    finding_reason_means(text) != NULL)
 			continue;
 		say(sink, "; ");
 		if (means != NULL || other != NULL) {
@@ -366,7 +319,7 @@ const char *finding_rule_text(jv finding)
 		auto_jv word = json_at(words, i);
 		const char *text = json_text(word);
 		if (find_verb(text) == NULL &&
-		    find_meaning(reasons, ARRAY_LEN(reasons), text) == NULL)
+		    finding_reason_means(text) == NULL)
 			return json_str(finding, "text");
 	}
 	return NULL;
@@ -391,7 +344,9 @@ void finding_say_data(const struct finding_sink *sink, int64_t objects)
 
 void finding_say_counts(const struct finding_sink *sink, jv counts)
 {
-	static const struct meaning words[] = {
+	static const struct {
+		const char *word, *means;
+	} words[] = {
 		{"create", "created"},	 {"update", "updated"},	  {"replace", "replaced"},
 		{"delete", "destroyed"}, {"forget", "forgotten"}, {"read", "read"},
 	};

@@ -7,6 +7,7 @@
 #include "call.h"
 #include "lock_file.h"
 #include "plan.h"
+#include "plan_format.h"
 #include "plan_part.h"
 #include "programs.h"
 #include "providers.h"
@@ -106,6 +107,8 @@ static int check_backend(jv run, jv seal, int tree_fd, uint64_t size, struct sbx
 {
 	auto_jv found = jv_invalid(), sealed = json_object(seal, "backend");
 
+	if (plan_format_of(seal) != PLAN_FORMAT_TERRAFORM)
+		return 0;
 	if (backend_of(run, tree_fd, size, &found, err) < 0)
 		return -1;
 	if (!same_value(sealed, "type", found, "type") || !same_value(sealed, "config_sha256", found, "config_sha256"))

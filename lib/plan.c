@@ -109,13 +109,22 @@ static int put_report(int dir_fd, jv report, const char *sha256, struct sbx_erro
 	return io_create_file(dir_fd, REPORT_FILE, buf_str(&text), text.len, err);
 }
 
+/* A change to a cluster may be made without a workspace. */
+static int has_tree(jv seal)
+{
+	const char *sha256 = json_str(seal, "tree_sha256");
+
+	return sha256 == NULL || sha256[0] != '\0';
+}
+
 static int fill_directory(int plans, const char *name, const struct secret *key, const struct state *state, jv whole,
 			  int plan_fd, int tree_fd, jv report, char seal_sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
 	auto_fd dir = io_open_dir(plans, name, IO_CREATE, err);
 
 	if (dir < 0 || put_copy(dir, PLAN_FILE, plan_fd, LIMIT_ARTIFACT, json_str(whole, "plan_sha256"), err) < 0 ||
-	    put_copy(dir, TREE_FILE, tree_fd, tree_max, json_str(whole, "tree_sha256"), err) < 0 ||
+	    (has_tree(whole) &&
+	     put_copy(dir, TREE_FILE, tree_fd, tree_max, json_str(whole, "tree_sha256"), err) < 0) ||
 	    put_report(dir, report, json_str(whole, "findings_sha256"), err) < 0)
 		return -1;
 	return put_seal(dir, key, state, whole, seal_sha256, err);
@@ -275,6 +284,11 @@ int plan_open_file(const struct state *state, jv seal, int *plan_fd, uint64_t *s
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err)
 {
 	char found[DIGEST_HEX_SIZE];
+
+	*tree_fd = -1;
+	*size = 0;
+	if (!has_tree(seal))
+		return 0;
 	auto_fd copy = open_copy(state, seal, TREE_FILE, tree_max, found, size, err);
 
 	if (copy < 0)

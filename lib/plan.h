@@ -20,9 +20,9 @@
 /* Seal and keep. SEAL (borrowed) is an object with what is covered:
  *   tool, params, principal, made_by            who asked for it, how
  *   plan_sha256, tree_sha256, lock_sha256       the saved plan, the copy of the workspace, the lock file in it ("":
- * none) workspace, workspace_at {name, tree, cwd, state_path}, state {workspace, path, lineage, serial, sha256} backend
+ * none), format (plan_format.h), workspace, workspace_at {name, tree, cwd, state_path}, state {workspace, path, lineage, serial, sha256} backend
  * {type, config_sha256, workspace}    backend.h terraform {program, sha256, version}        whose words about the plan
- * were believed programs, mounts                            digests by name and by path (programs.h) providers
+ * were believed; "judge" in a plan of another format. programs, mounts                            digests by name and by path (programs.h) providers
  * [{source, version, path, package}] what of the mirror could be loaded (providers.h) driver, image, isolation, target,
  * target_sha256 verdict, data_destroyed, changes, digest {artefact, effect}, findings (their number), findings_sha256
  * and optionally created_at and expires_at (RFC 3339). _keep fills in these two where they are missing (now, and
@@ -43,6 +43,7 @@ int plan_find(const struct state *state, const struct secret *key, const char *i
  * digest is that of the copy, so nothing can change behind the check), with their sizes, and the report. When they are
  * not those that were sealed: "plan_file_changed", "plan_tree_changed" and, for the report or a file that is missing,
  * "plan_seal_invalid" (77). */
+/* *TREE_FD is -1 for a plan that was made without a workspace (its tree_sha256 is ""). */
 int plan_open_file(const struct state *state, jv seal, int *plan_fd, uint64_t *size, struct sbx_error *err);
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err);
 int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_error *err);

@@ -33,12 +33,14 @@ int policy_tool(struct policy *policy, const char *name, jv *tool, struct sbx_er
 enum policy_depth { POLICY_FILES, POLICY_WITH_RULES };
 int policy_load_tools(struct policy *policy, enum policy_depth depth, struct sbx_error *err);
 
+enum policy_path { POLICY_DIRECTORY, POLICY_FILE };
+
 /* What a decision knows about the world; all borrowed. */
 struct policy_world {
 	void *context;
-	/* 1 when PATH is a directory of TREE in WORKSPACE, reached without a symlink; 0 if not; -1. */
-	int (*directory)(void *context, const char *workspace, const char *tree, const char *path,
-			 struct sbx_error *err);
+	/* 1 when PATH is one of KIND in TREE of WORKSPACE, reached without a symlink; 0 if not; -1. */
+	int (*path)(void *context, const char *workspace, const char *tree, const char *path, enum policy_path kind,
+		    struct sbx_error *err);
 	/* As plan_find. */
 	int (*plan)(void *context, const char *id, jv *seal, char seal_sha256[65], struct sbx_error *err);
 	/* As taint_find. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan_format.h"
 #include "policy_impl.h"
 
 static void set_rule(struct deciding *d, const char *kind, const char *name)
@@ -26,14 +27,14 @@ static int deny_unknown_parameter(const struct deciding *d, jv key, struct sbx_e
 	return *list == '\0' ? sbx_hint(err, "it takes no parameters") : sbx_hint(err, "it takes: %s", list);
 }
 
-/* A value of the type directory must be there, in a workspace that is configured. */
-static int check_directory(const struct deciding *d, const char *name, jv declaration, const char *value,
+/* A value of the type directory or file must be there, in a workspace that is configured. */
+static int check_path(const struct deciding *d, const char *name, jv declaration, const char *value,
 			   struct sbx_error *err)
 {
 	auto_jv workspace = json_object(d->tool, "workspace");
 	const char *tree = json_str(workspace, "tree");
 	char accepted[sizeof err->hint], root[80];
-	const char *path = param_directory(value, root, sizeof root);
+	const char *path = param_path(value, root, sizeof root);
 
 	param_describe(d->policy->root, declaration, accepted, sizeof accepted);
 	if (!json_has(d->world->workspaces, root)) {
@@ -43,12 +44,14 @@ static int check_directory(const struct deciding *d, const char *name, jv declar
 			       ? sbx_hint(err, "there is one workspace: write the path alone")
 			       : sbx_hint(err, "there are several workspaces: write NAME:path");
 	}
-	int found = d->world->directory(d->world->context, root, tree ? tree : ".", path, err);
+	int is_file = param_type(declaration) == PARAM_FILE;
+	int found = d->world->path(d->world->context, root, tree ? tree : ".", path,
+				   is_file ? POLICY_FILE : POLICY_DIRECTORY, err);
 	if (found < 0)
 		return -1;
 	if (found == 0) {
-		sbx_fail(err, SBX_DENIED, "bad_parameter",
-			 "the parameter \"%s\" names no directory that can be reached", name);
+		sbx_fail(err, SBX_DENIED, "bad_parameter", "the parameter \"%s\" names no %s that can be reached", name,
+			 is_file ? "file" : "directory");
 		return sbx_hint(err, "%s: %s", name, accepted);
 	}
 	return 0;
@@ -62,9 +65,26 @@ static int check_target(const struct deciding *d, const char *name, const char *
 	return sbx_hint(err, "%s: a name under targets: in sbx.yaml", name);
 }
 
+/* A plan of another tool is of another change, whatever the one that takes it would make of it. Without a list only
+ * Terraform's plans are taken, of any tool. */
+static int check_maker(const struct deciding *d, jv declaration, struct sbx_error *err)
+{
+	auto_jv of = json_array(declaration, "of");
+	const char *maker = json_str(d->seal, "tool");
+	char accepted[sizeof err->hint];
+
+	if (jv_is_valid(of) ? maker != NULL && scope_lists(of, maker)
+			    : plan_format_of(d->seal) == PLAN_FORMAT_TERRAFORM)
+		return 0;
+	sbx_fail(err, SBX_DENIED, "plan_of_other_tool", "the plan was made by a tool whose plans %s does not take",
+		 d->question->tool);
+	param_describe(d->policy->root, declaration, accepted, sizeof accepted);
+	return sbx_hint(err, "%s", jv_is_valid(of) ? accepted : "it takes plans of Terraform");
+}
+
 /* The named plan must be sealed, not expired, and made by the one who asks; another's looks like one that is not there.
  */
-static int find_plan(struct deciding *d, const char *id, struct sbx_error *err)
+static int find_plan(struct deciding *d, jv declaration, const char *id, struct sbx_error *err)
 {
 	if (d->world->plan(d->world->context, id, &d->seal, d->seal_sha256, err) < 0)
 		return -1;
@@ -73,7 +93,7 @@ static int find_plan(struct deciding *d, const char *id, struct sbx_error *err)
 		sbx_fail(err, SBX_DENIED, "plan_unknown", "there is no such plan of this principal");
 		return sbx_hint(err, "make one with a tool that plans, and name the id that its result gives");
 	}
-	return 0;
+	return check_maker(d, declaration, err);
 }
 
 static int take_param(struct deciding *d, const char *name, jv declaration, jv value, struct sbx_error *err)
@@ -87,11 +107,12 @@ static int take_param(struct deciding *d, const char *name, jv declaration, jv v
 	const char *text = json_str(d->params, name);
 	switch (param_type(declaration)) {
 	case PARAM_DIRECTORY:
-		return check_directory(d, name, declaration, text, err);
+	case PARAM_FILE:
+		return check_path(d, name, declaration, text, err);
 	case PARAM_TARGET:
 		return check_target(d, name, text, err);
 	case PARAM_PLAN:
-		return find_plan(d, text, err);
+		return find_plan(d, declaration, text, err);
 	case PARAM_STRING:
 	case PARAM_INTEGER:
 	case PARAM_BOOLEAN:
@@ -152,12 +173,12 @@ static int check_workspaces(const struct deciding *d, jv run, struct sbx_error *
 	     i = jv_object_iter_next(d->params, i)) {
 		auto_jv key = jv_object_iter_key(d->params, i), value = jv_object_iter_value(d->params, i);
 		auto_jv declaration = json_object(d->declarations, json_text(key));
-		if (param_type(declaration) != PARAM_DIRECTORY)
+		if (!param_is_path(declaration))
 			continue;
-		param_directory(json_text(value), other, sizeof other);
+		param_path(json_text(value), other, sizeof other);
 		if (strcmp(other, name) != 0)
 			return sbx_fail(err, SBX_DENIED, "bad_parameter",
-					"the directories of one call must lie in one workspace");
+					"the directories and files of one call must lie in one workspace");
 	}
 	return 0;
 }

@@ -51,6 +51,16 @@ static void describe_list(const char *before, jv texts, char *out, size_t size)
 	snprintf(out, size, "%s%s", before, *list == '\0' ? "(none is allowed)" : list);
 }
 
+static void describe_plan(jv declaration, char *out, size_t size)
+{
+	auto_jv of = json_array(declaration, "of");
+
+	if (jv_is_valid(of))
+		describe_list("32 hex digits, the id of a plan that an earlier call made with ", of, out, size);
+	else
+		snprintf(out, size, "the id of a plan that an earlier call made: 32 hex digits");
+}
+
 void param_describe(jv root, jv declaration, char *out, size_t size)
 {
 	auto_jv under = json_array(declaration, "under"), namespaces = json_array(root, "namespaces");
@@ -69,8 +79,12 @@ void param_describe(jv root, jv declaration, char *out, size_t size)
 		describe_list("an existing directory of the workspace without . , .. or symlinks in its path: ", under,
 			      out, size);
 		break;
+	case PARAM_FILE:
+		describe_list("an existing file of the workspace without . , .. or symlinks in its path: ", under, out,
+			      size);
+		break;
 	case PARAM_PLAN:
-		snprintf(out, size, "the id of a plan that an earlier call made: 32 hex digits");
+		describe_plan(declaration, out, size);
 		break;
 	case PARAM_DNS_LABEL:
 		snprintf(out, size, "a DNS label: a-z, 0-9 and - inside, at most 63 bytes");
@@ -150,6 +164,7 @@ static jv schema_type(jv schema, jv root, jv targets, jv declaration)
 	case PARAM_TARGET:
 		return json_length(targets) == 0 ? schema : json_set(schema, "enum", jv_keys(jv_copy(targets)));
 	case PARAM_DIRECTORY:
+	case PARAM_FILE:
 		return json_set_int(schema, "maxLength", LIMIT_PARAMETER);
 	case PARAM_BOOLEAN:
 	case PARAM_TYPES:

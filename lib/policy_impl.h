@@ -18,6 +18,7 @@ enum param_type {
 	PARAM_INTEGER,
 	PARAM_BOOLEAN,
 	PARAM_DIRECTORY,
+	PARAM_FILE,
 	PARAM_PLAN,
 	PARAM_DNS_LABEL,
 	PARAM_DNS_SUBDOMAIN,
@@ -45,9 +46,11 @@ void param_describe(jv root, jv declaration, char *out, size_t size);
 jv param_schema(jv root, jv targets, jv declaration);
 /* 1 when TEXT is a DNS label (RFC 1123); NULL is none. */
 int param_is_label(const char *text);
-/* A directory value in two: the workspace's name ("" without one) into NAME, and the path, borrowed from VALUE; NULL
- * when it is malformed. */
-const char *param_directory(const char *value, char *name, size_t size);
+/* The value of a directory or file in two: the workspace's name ("" without one) into NAME, and the path, borrowed from
+ * VALUE; NULL when it is malformed. */
+const char *param_path(const char *value, char *name, size_t size);
+/* 1 for the types whose values are such paths. */
+int param_is_path(jv declaration);
 
 /* --- policy_root.c: policy.yaml --- */
 
@@ -85,17 +88,19 @@ int client_asks(jv tool, const char *param);
 jv client_run(jv run, jv tool);
 jv client_list(jv entry, jv root, jv targets, jv tool);
 
-/* --- policy_slots.c: argv templates --- */
+/* --- policy_slots.c: argv templates; policy_steps.c: the steps that they stand in --- */
 
 /* Check a text with {param} in it, for the parameters PARAMS of a tool. */
 int slots_check_template(const struct schema *s, const struct yaml_at *at, jv params, const char *template);
+/* Check the argv of one step of TOOL. */
+int slots_check_argv(const struct schema *s, const struct yaml_at *at, jv root, jv tool, jv argv);
 /* Check the steps and produces of a tool. */
-int slots_check(const struct schema *s, jv root, jv tool);
+int steps_check(const struct schema *s, jv root, jv tool);
 /* 1 when a step's output is read by sbx-plan. */
 int steps_analyse(jv tool);
 /* Which step makes artifact NAME, counted from 1: the last one before its first use, else the last one. 0: the first
  * step uses it. */
-int slots_producer(jv tool, const char *name);
+int steps_producer(jv tool, const char *name);
 /* Every {param} of TEMPLATE replaced, by the typed PARAMS: a heap string of the caller. -1 "bad_parameter" (77) when a
  * value would make the argument an option. */
 int slot_render(const char *template, jv params, jv declarations, char **out, struct sbx_error *err);

@@ -80,7 +80,7 @@ static int is_agent_writable(const struct deciding *d, jv run)
 		auto_jv declaration = json_object(d->declarations, json_text(key));
 		char name[80];
 		if (param_type(declaration) == PARAM_DIRECTORY &&
-		    is_below(globs, param_directory(json_text(value), name, sizeof name)))
+		    is_below(globs, param_path(json_text(value), name, sizeof name)))
 			return 1;
 	}
 	return is_below(globs, json_str(workspace, "cwd"));

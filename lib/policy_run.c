@@ -181,7 +181,7 @@ static jv resolve_produces(jv tool)
 		auto_jv name = json_at(names, i);
 		jv entry = json_set(jv_object(), "name", jv_copy(name));
 		entry = json_set_str(entry, "path", json_str(produces, json_text(name)));
-		out = json_append(out, json_set_int(entry, "step", slots_producer(tool, json_text(name))));
+		out = json_append(out, json_set_int(entry, "step", steps_producer(tool, json_text(name))));
 	}
 	return out;
 }
@@ -197,7 +197,7 @@ static jv resolve_place(const char *place, jv params, char *workspace, size_t si
 	if (slot_whole(place, name, sizeof name) < 0)
 		return jv_string(place);
 	const char *value = json_str(params, name);
-	return jv_string(param_directory(value, workspace, size));
+	return jv_string(param_path(value, workspace, size));
 }
 
 static jv state_member(const char *path, const char *access)
@@ -207,18 +207,30 @@ static jv state_member(const char *path, const char *access)
 	return json_set_str(state, "access", access ? access : "read");
 }
 
-/* Where a sealed plan was made is where it runs. */
+/* Where a sealed plan was made is where it runs; one that was made in no workspace runs in none. */
 static jv workspace_of_plan(jv tool, jv seal)
 {
 	auto_jv at = json_object(seal, "workspace_at"), workspace = json_object(tool, "workspace"),
 		state = json_object(workspace, "state");
 	const char *path = json_str(at, "state_path");
+	if (json_str(at, "tree") == NULL)
+		return jv_null();
 	jv out = json_set_str(jv_object(), "name", json_str(at, "name"));
 
 	out = json_set_str(out, "tree", json_str(at, "tree"));
 	out = json_set_str(out, "cwd", json_str(at, "cwd"));
 	return json_set(out, "state",
 			jv_is_valid(state) && path != NULL ? state_member(path, json_str(state, "access")) : jv_null());
+}
+
+/* The workspace that a file among PARAMS names, into NAME. */
+static void find_root(jv tool, jv params, char *name, size_t size)
+{
+	auto_free char *param = tool_param_of(tool, PARAM_FILE);
+	const char *value = param != NULL ? json_str(params, param) : NULL;
+
+	if (value != NULL)
+		param_path(value, name, size);
 }
 
 static jv workspace_of_tool(jv tool, jv params)
@@ -237,6 +249,8 @@ static jv workspace_of_tool(jv tool, jv params)
 		auto_jv path = resolve_place(json_str(state, "path"), params, name, sizeof name);
 		out = json_set(out, "state", state_member(json_text(path), json_str(state, "access")));
 	}
+	if (*name == '\0' && named == NULL)
+		find_root(tool, params, name, sizeof name);
 	return json_set_str(out, "name", *name != '\0' || named == NULL ? name : named);
 }
 

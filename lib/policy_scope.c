@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "permission.h"
+#include "plan_format.h"
 #include "policy_impl.h"
 
 enum { NAMESPACES_MAX = 64, PERMISSIONS_MAX = 64 };
@@ -145,7 +146,27 @@ static int check_namespace(const struct scope_check *c, const struct yaml_at *up
 	return check_choice(c, &at, template, allowed, "the scope is not given for this namespace");
 }
 
-/* A plan gets a credential that can only read, as far as the scope says: whoever wrote the configuration can use it. */
+/* The program that previews a change to a cluster, and does nothing else with what it is given. */
+static const char previewer[] = "sbx-change-kubernetes";
+
+/* 1 when no step of TOOL starts another program than that. */
+static int starts_previewer_alone(jv root, jv tool)
+{
+	auto_jv programs = json_object(root, "programs"), steps = json_array(tool, "steps");
+	int alone = 1;
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i), argv = step_argv(step), first = json_at(argv, 0);
+		auto_jv program = json_object(programs, json_text(first) ? json_text(first) : "");
+		const char *path = json_str(program, "path"), *slash = path != NULL ? strrchr(path, '/') : NULL;
+		alone = alone && slash != NULL && strcmp(slash + 1, previewer) == 0;
+	}
+	return alone;
+}
+
+/* A plan of Terraform gets a credential that can only read, as far as the scope says: whoever wrote the configuration can use
+ * it. An API server asks for the right to write also of who wants a preview, and what is previewed is data: a program
+ * of ours alone sees the credential. */
 static int check_only_reads(const struct scope_check *c, const struct yaml_at *at, jv scope)
 {
 	auto_jv list = json_array(scope, "permissions");
@@ -155,9 +176,18 @@ static int check_only_reads(const struct scope_check *c, const struct yaml_at *a
 		return 0;
 	for (int i = 0, n = json_length(list); i < n; i++) {
 		auto_jv word = json_at(list, i);
-		if (permission_parse(json_text(word), &permission) < 0 || !permission_only_reads(&permission))
+		if (permission_parse(json_text(word), &permission) == 0 && permission_only_reads(&permission))
+			continue;
+		if (plan_format_of_run(c->tool) != PLAN_FORMAT_KUBERNETES)
 			return schema_fail(c->s, at, "a scope of its own, with get, list and watch",
 					   "a tool that makes a plan gets a credential that can only read");
+		if (!starts_previewer_alone(c->root, c->tool))
+			return schema_fail(c->s, at, "start sbx-change-kubernetes in each step, or use a scope that only reads",
+					   "a credential that can write goes to the program that previews alone");
+		if (c->tier < TIER_MEDIUM)
+			return schema_fail(c->s, at, "set tier: medium",
+					   "this scope can write, though a preview does not, so the tool is not low");
+		return 0;
 	}
 	return 0;
 }

@@ -16,22 +16,17 @@ struct given {
 	jv given; /* borrowed; any kind */
 };
 
-static int given_has_directory(void *context, const char *workspace, const char *tree, const char *path,
-			       struct sbx_error *err)
+static int given_has_path(void *context, const char *workspace, const char *tree, const char *path,
+			  enum policy_path kind, struct sbx_error *err)
 {
 	const struct given *g = context;
-	auto_jv dirs = json_array(g->given, "dirs");
+	auto_jv paths = json_array(g->given, kind == POLICY_FILE ? "files" : "dirs");
 	char full[2 * LIMIT_PARAMETER];
 
 	(void)tree;
 	(void)err;
 	snprintf(full, sizeof full, "%s%s%s", workspace, *workspace == '\0' ? "" : ":", path);
-	for (int i = 0, n = json_length(dirs); i < n; i++) {
-		auto_jv dir = json_at(dirs, i);
-		if (strcmp(json_text(dir), full) == 0)
-			return 1;
-	}
-	return 0;
+	return scope_lists(paths, full);
 }
 
 /* plans: {ID: {verdict: …, data_destroyed: …, principal: …, target: …, dir: …, tool: …, params: …}} as if it had been sealed. */
@@ -45,7 +40,7 @@ static int given_plan(void *context, const char *id, jv *seal, char seal_sha256[
 		return sbx_fail(err, SBX_DENIED, "plan_unknown", "there is no such plan");
 	const char *dir = json_str(plan, "dir");
 	char workspace[80] = "";
-	const char *path = dir != NULL ? param_directory(dir, workspace, sizeof workspace) : NULL;
+	const char *path = dir != NULL ? param_path(dir, workspace, sizeof workspace) : NULL;
 	jv at = json_set_str(json_set_str(jv_object(), "name", workspace), "tree", ".");
 	for (size_t i = 0; i < ARRAY_LEN(place); i++)
 		at = json_set_str(at, place[i], path != NULL ? path : ".");
@@ -94,7 +89,7 @@ static int run_test(struct policy *policy, const char *tool, jv test, char *why,
 	struct given context = {.given = given};
 	const struct policy_world world = {
 		.context = &context,
-		.directory = given_has_directory,
+		.path = given_has_path,
 		.plan = given_plan,
 		.taint = given_taint,
 		.workspaces = workspaces,

@@ -61,6 +61,24 @@ static int check_params(const struct tool_check *c)
 	return 0;
 }
 
+/* A file is named by its place in the tree, and that is where the steps find it. */
+static int check_files(const struct tool_check *c)
+{
+	auto_jv workspace = json_object(c->tool, "workspace");
+	auto_free char *name = tool_param_of(c->tool, PARAM_FILE);
+	const char *cwd = json_str(workspace, "cwd");
+	struct yaml_at at = {.key = "params"}, here = {.up = &at, .key = name};
+
+	if (name == NULL)
+		return 0;
+	if (c->has_plan)
+		return schema_fail(c->s, &here, NULL, "the tool is given a plan, and runs on what that was made of");
+	if (!jv_is_valid(workspace) || (cwd != NULL && strcmp(cwd, ".") != 0))
+		return schema_fail(c->s, &here, "such as workspace: {tree: manifests}",
+				   "a file needs a workspace: in whose tree the steps stand at the top");
+	return 0;
+}
+
 /* "{name}" of a directory parameter, or a literal path. */
 static int check_place(const struct tool_check *c, const struct yaml_at *up, jv parent, const char *key)
 {
@@ -201,7 +219,8 @@ static int check_test(const struct tool_check *c, const struct yaml_at *at, jv t
 		{"tier", FIELD_TEXT, FIELD_OPTIONAL},  {"code", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	static const struct field given_fields[] = {
-		{"dirs", FIELD_TEXTS, FIELD_OPTIONAL},	     {"targets", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"dirs", FIELD_TEXTS, FIELD_OPTIONAL},	     {"files", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"targets", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"workspaces", FIELD_TEXTS, FIELD_OPTIONAL}, {"plans", FIELD_MAP, FIELD_OPTIONAL},
 		{"principal", FIELD_TEXT, FIELD_OPTIONAL},   {"tainted", FIELD_TEXT, FIELD_OPTIONAL},
 	};
@@ -274,7 +293,7 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 		return -1;
 	auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 	c.has_plan = plan != NULL;
-	if (slots_check(s, root, tool) < 0 || check_workspace(&c) < 0 || scope_check_credentials(s, root, tool, c.tier) < 0 ||
+	if (steps_check(s, root, tool) < 0 || check_workspace(&c) < 0 || check_files(&c) < 0 || scope_check_credentials(s, root, tool, c.tier) < 0 ||
 	    check_environment(&c) < 0 || egress_check_tool(s, tool) < 0 || root_check_limits(s, NULL, tool) < 0 ||
 	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0 || client_check(s, tool) < 0)
 		return -1;

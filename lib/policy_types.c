@@ -15,7 +15,8 @@ static const struct {
 	[PARAM_INTEGER] = {"integer", " min max "},
 	[PARAM_BOOLEAN] = {"boolean", " "},
 	[PARAM_DIRECTORY] = {"directory", " under "},
-	[PARAM_PLAN] = {"plan", " "},
+	[PARAM_FILE] = {"file", " under "},
+	[PARAM_PLAN] = {"plan", " of "},
 	[PARAM_DNS_LABEL] = {"dns_label", " "},
 	[PARAM_DNS_SUBDOMAIN] = {"dns_subdomain", " "},
 	[PARAM_NAMESPACE] = {"namespace", " "},
@@ -102,9 +103,24 @@ static int check_under(const struct schema *s, const struct yaml_at *at, jv unde
 	return json_length(under) > 0 ? 0 : schema_fail(s, at, NULL, "names no directory");
 }
 
+/* The tools whose plans a parameter takes. */
+static int check_makers(const struct schema *s, const struct yaml_at *up, jv declaration)
+{
+	auto_jv of = json_array(declaration, "of");
+	struct yaml_at at = {.up = up, .key = "of"};
+
+	for (int i = 0, n = json_length(of); i < n; i++) {
+		auto_jv maker = json_at(of, i);
+		struct yaml_at here = {.up = &at, .index = i};
+		if (!schema_is_word(json_text(maker)))
+			return schema_fail(s, &here, "the name of a tool that makes plans", "is no name of a tool");
+	}
+	return json_length(of) > 0 ? 0 : schema_fail(s, &at, NULL, "names no tool");
+}
+
 static int check_type_keys(const struct schema *s, const struct yaml_at *at, jv declaration, enum param_type type)
 {
-	static const char *const keys[] = {"pattern", "enum", "max_length", "min", "max", "under"};
+	static const char *const keys[] = {"pattern", "enum", "max_length", "min", "max", "under", "of"};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		char word[32];
@@ -153,7 +169,7 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 		{"pattern", FIELD_TEXT, FIELD_OPTIONAL},       {"enum", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"max_length", FIELD_INTEGER, FIELD_OPTIONAL}, {"min", FIELD_INTEGER, FIELD_OPTIONAL},
 		{"max", FIELD_INTEGER, FIELD_OPTIONAL},	       {"under", FIELD_TEXTS, FIELD_OPTIONAL},
-		{"form", FIELD_TEXT, FIELD_OPTIONAL},
+		{"form", FIELD_TEXT, FIELD_OPTIONAL},	       {"of", FIELD_TEXTS, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_type = {.up = at, .key = "type"}, at_pattern = {.up = at, .key = "pattern"},
 		       at_under = {.up = at, .key = "under"}, at_length = {.up = at, .key = "max_length"},
@@ -166,7 +182,7 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 	if (type == PARAM_TYPES)
 		return schema_fail(
 			s, &at_type,
-			"string, integer, boolean, directory, plan, dns_label, dns_subdomain, namespace or target",
+			"string, integer, boolean, directory, file, plan, dns_label, dns_subdomain, namespace or target",
 			"no such type");
 	if (check_type_keys(s, at, declaration, type) < 0)
 		return -1;
@@ -181,13 +197,16 @@ int param_check(const struct schema *s, const struct yaml_at *at, jv declaration
 	json_int(declaration, "max", &max);
 	if (min > max)
 		return schema_fail(s, &at_max, NULL, "is smaller than min");
-	if (type == PARAM_DIRECTORY) {
+	if (param_is_path(declaration)) {
 		auto_jv under = json_array(declaration, "under");
 		if (!jv_is_valid(under))
-			return schema_fail(s, at, "such as under: [envs/*]", "the type directory needs under:");
+			return schema_fail(s, at, "such as under: [envs/*]", "the type %s needs under:",
+					   types[type].name);
 		if (check_under(s, &at_under, under) < 0)
 			return -1;
 	}
+	if (json_has(declaration, "of") && check_makers(s, at, declaration) < 0)
+		return -1;
 	return check_values(s, at, declaration);
 }
 
@@ -254,7 +273,7 @@ static int is_subdomain(const char *text)
 	}
 }
 
-const char *param_directory(const char *value, char *name, size_t size)
+const char *param_path(const char *value, char *name, size_t size)
 {
 	const char *colon = strchr(value, ':');
 	size_t len = colon == NULL ? 0 : (size_t)(colon - value);
@@ -269,11 +288,18 @@ const char *param_directory(const char *value, char *name, size_t size)
 	return schema_is_name(name) ? colon + 1 : NULL;
 }
 
-static int is_directory(jv declaration, const char *text)
+int param_is_path(jv declaration)
+{
+	enum param_type type = param_type(declaration);
+
+	return type == PARAM_DIRECTORY || type == PARAM_FILE;
+}
+
+static int is_under(jv declaration, const char *text)
 {
 	auto_jv under = json_array(declaration, "under");
 	char workspace[80];
-	const char *path = param_directory(text, workspace, sizeof workspace);
+	const char *path = param_path(text, workspace, sizeof workspace);
 
 	if (path == NULL || !schema_is_path(path))
 		return 0;
@@ -296,7 +322,8 @@ static int text_is(jv root, jv declaration, enum param_type type, const char *te
 	case PARAM_STRING:
 		return is_string(declaration, text);
 	case PARAM_DIRECTORY:
-		return is_directory(declaration, text);
+	case PARAM_FILE:
+		return is_under(declaration, text);
 	case PARAM_PLAN:
 		return state_is_id(text);
 	case PARAM_DNS_LABEL:

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "call.h"
+#include "plan_format.h"
 #include "review_changes.h"
 #include "review_means.h"
 
@@ -100,21 +101,19 @@ static void put_backend(struct writer *w, jv seal)
 	writer_member(w, backend, "workspace");
 }
 
-static void put_plan(struct writer *w, const struct review *review, jv policy)
+/* The program whose words about the plan were believed. */
+static jv judge_of(jv seal)
 {
-	auto_jv named = json_object(policy, "plan");
+	return json_object(seal, plan_format_of(seal) == PLAN_FORMAT_TERRAFORM ? "terraform" : "judge");
+}
+
+/* What the plan was made with and against. */
+static void put_terraform(struct writer *w, const struct review *review)
+{
 	auto_jv state = json_object(review->seal, "state");
-	auto_jv terraform = json_object(review->seal, "terraform");
+	auto_jv terraform = judge_of(review->seal);
 	const char *lineage = json_str(state, "lineage");
 
-	writer_put(w, REVIEW_PLAN_HEADING);
-	writer_member(w, named, "id");
-	writer_put(w, ", verdict ");
-	writer_member(w, named, "verdict");
-	writer_put(w, ", made at ");
-	writer_member(w, review->seal, "created_at");
-	writer_put(w, " with ");
-	writer_member(w, terraform, "program");
 	writer_put(w, " version ");
 	writer_member(w, terraform, "version");
 	if (lineage != NULL && lineage[0] != '\0') {
@@ -127,6 +126,43 @@ static void put_plan(struct writer *w, const struct review *review, jv policy)
 	}
 	put_backend(w, review->seal);
 	put_providers(w, review->seal);
+}
+
+/* The call that runs a change names the plan alone; what was asked for stands in the seal. */
+static void put_kubernetes(struct writer *w, const struct review *review)
+{
+	auto_jv params = json_object(review->seal, "params");
+	auto_jv names = jv_is_valid(params) ? jv_keys(jv_copy(params)) : jv_array();
+
+	writer_put(w, "\n  a change to the cluster of target ");
+	writer_member(w, review->seal, "target");
+	writer_put(w, ", as its API server previewed it; objects that changed since are not touched\n  asked for with tool ");
+	writer_member(w, review->seal, "tool");
+	for (int i = 0, n = json_length(names); i < n; i++) {
+		auto_jv name = json_at(names, i);
+		writer_put(w, i == 0 ? ": " : ", ");
+		writer_value(w, name);
+		writer_put(w, " is ");
+		writer_member(w, params, json_text(name));
+	}
+}
+
+static void put_plan(struct writer *w, const struct review *review, jv policy)
+{
+	auto_jv named = json_object(policy, "plan"), judge = judge_of(review->seal);
+
+	writer_put(w, REVIEW_PLAN_HEADING);
+	writer_member(w, named, "id");
+	writer_put(w, ", verdict ");
+	writer_member(w, named, "verdict");
+	writer_put(w, ", made at ");
+	writer_member(w, review->seal, "created_at");
+	writer_put(w, " with ");
+	writer_member(w, judge, "program");
+	if (plan_format_of(review->seal) == PLAN_FORMAT_TERRAFORM)
+		put_terraform(w, review);
+	else
+		put_kubernetes(w, review);
 	review_put_changes(w, review->report);
 }
 
@@ -137,8 +173,11 @@ static void put_unseen(struct writer *w, const struct review *review, jv run)
 	writer_put(w, jv_is_valid(review->seal) ? "Not inspected\n" : "\nNot inspected\n");
 	if (jv_is_valid(review->seal)) {
 		review_put_uninspected(w, review->report);
-		writer_put(w, "  values that no rule asks for, and what provisioners and other programs that "
-			      "the plan starts will do\n");
+		writer_put(w, plan_format_of(review->seal) == PLAN_FORMAT_TERRAFORM
+				      ? "  values that no rule asks for, and what provisioners and other programs that "
+					"the plan starts will do\n"
+				      : "  values that no rule asks for, and what controllers and admission webhooks of the "
+					"cluster make of the change\n");
 		return;
 	}
 	writer_put(w, "  what the tool will change: it has no plan that could be read before it runs\n");
@@ -170,8 +209,8 @@ static void put_digests(struct writer *w, const struct review *review, const str
 	put_digest(w, REVIEW_PLAN_FILE, review->seal, "plan_sha256");
 	put_digest(w, REVIEW_TREE, review->seal, "tree_sha256");
 	put_digest(w, REVIEW_LOCK, review->seal, "lock_sha256");
-	auto_jv terraform = json_object(review->seal, "terraform"), backend = json_object(review->seal, "backend");
-	put_digest(w, REVIEW_PROGRAM, terraform, "sha256");
+	auto_jv judge = judge_of(review->seal), backend = json_object(review->seal, "backend");
+	put_digest(w, REVIEW_PROGRAM, judge, "sha256");
 	put_digest(w, "  backend  ", backend, "config_sha256");
 	put_digest(w, "  findings ", review->seal, "findings_sha256");
 	auto_jv digest = json_object(review->seal, "digest");

@@ -27,11 +27,11 @@ int analysis_running(const struct analysis *a)
 	return a->child.pid > 0;
 }
 
-int analysis_start(struct analysis *a, const char *signals, struct sbx_error *err)
+int analysis_start(struct analysis *a, const char *format, const char *signals, struct sbx_error *err)
 {
 	int to_child[2] = {-1, -1}, from_child[2] = {-1, -1};
 	auto_free char *path = process_helper("sbx-plan", err);
-	const char *const argv[] = {"sbx-plan", "--signals", signals, NULL};
+	const char *const argv[] = {"sbx-plan", "--format", format, "--signals", signals, NULL};
 	int result = -1;
 
 	if (path == NULL)

@@ -16,8 +16,8 @@ struct analysis {
 };
 
 void analysis_init(struct analysis *analysis);
-/* Start sbx-plan with the signal table in the file SIGNALS; it confines itself before it reads the first byte. */
-int analysis_start(struct analysis *analysis, const char *signals, struct sbx_error *err);
+/* Start sbx-plan for plans of FORMAT (plan_format.h) with the signal table in the file SIGNALS; it confines itself before it reads the first byte. */
+int analysis_start(struct analysis *analysis, const char *format, const char *signals, struct sbx_error *err);
 int analysis_running(const struct analysis *analysis);
 
 /* Hand over bytes; no more may come while analysis_blocked says 1 (so that memory stays bounded). */

@@ -100,7 +100,8 @@ static int take_step(struct run *run, const struct frame *frame)
 	log_line("step %u of %u: %s", frame->step, run->step_count, json_str(entry, "program"));
 	if (run->analysing && analysis_running(&run->analysis))
 		return bad_stream(run, "two steps that analyse");
-	return run->analysing ? analysis_start(&run->analysis, run->job->signals, &run->broken) : 0;
+	return run->analysing ? analysis_start(&run->analysis, json_str(entry, "analyse"), run->job->signals, &run->broken)
+			      : 0;
 }
 
 static int is_code(const char *text)

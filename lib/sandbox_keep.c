@@ -7,6 +7,7 @@
 #include "clock.h"
 #include "lock_file.h"
 #include "plan.h"
+#include "plan_format.h"
 #include "sandbox_report.h"
 
 int sandbox_makes_plan(jv run)
@@ -26,17 +27,17 @@ int sandbox_makes_plan(jv run)
 static jv judged_by(jv run, jv digests, jv analysis)
 {
 	auto_jv steps = json_array(run, "steps");
-	jv terraform = json_set_str(jv_object(), "version", json_str(analysis, "terraform_version"));
+	jv judge = json_set_str(jv_object(), "version", json_str(analysis, "terraform_version"));
 
 	for (int i = 0, n = json_length(steps); i < n; i++) {
 		auto_jv step = json_at(steps, i);
 		const char *program = json_str(step, "program");
 		if (program == NULL || json_str(step, "analyse") == NULL)
 			continue;
-		terraform = json_set_str(terraform, "program", program);
-		terraform = json_set_str(terraform, "sha256", json_str(digests, program));
+		judge = json_set_str(judge, "program", program);
+		judge = json_set_str(judge, "sha256", json_str(digests, program));
 	}
-	return terraform;
+	return judge;
 }
 
 static jv workspace_at(jv run)
@@ -66,7 +67,8 @@ static jv seal_terms(const struct sandbox_plan *plan, jv run, const struct sandb
 	seal = json_set_str(seal, "target_sha256", plan->target_sha256);
 	seal = json_set_str(seal, "workspace", json_str(workspace, "name"));
 	seal = json_set(seal, "workspace_at", workspace_at(run));
-	seal = json_set(seal, "backend", jv_copy(plan->backend));
+	if (jv_is_valid(plan->backend))
+		seal = json_set(seal, "backend", jv_copy(plan->backend));
 	jv state = jv_is_valid(plan->state) ? plan->state : outcome->sealed_state;
 	return jv_is_valid(state) ? json_set(seal, "state", jv_copy(state)) : seal;
 }
@@ -153,9 +155,11 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 	clock_format(clock_seconds() + PLAN_TTL_S, end);
 	seal = seal_terms(plan, run, outcome);
 	seal = json_set_str(take_jv(&seal), "plan_sha256", plan_sha256);
-	seal = json_set_str(take_jv(&seal), "tree_sha256", plan->tree.sha256);
+	seal = json_set_str(take_jv(&seal), "tree_sha256", plan->tree.fd >= 0 ? plan->tree.sha256 : "");
 	seal = json_set_str(take_jv(&seal), "lock_sha256", lock_sha256);
-	seal = json_set(take_jv(&seal), "terraform", judged_by(run, plan->programs, outcome->analysis));
+	enum plan_format format = plan_format_of_run(run);
+	seal = json_set_str(take_jv(&seal), "format", plan_format_name(format));
+	seal = json_set(take_jv(&seal), format == PLAN_FORMAT_TERRAFORM ? "terraform" : "judge", judged_by(run, plan->programs, outcome->analysis));
 	seal = json_set(take_jv(&seal), "programs", jv_copy(plan->programs));
 	seal = json_set(take_jv(&seal), "mounts", jv_copy(plan->mounts));
 	seal = json_set(take_jv(&seal), "providers",

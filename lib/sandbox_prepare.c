@@ -11,6 +11,7 @@
 #include "hostcheck.h"
 #include "io.h"
 #include "lock_file.h"
+#include "plan_format.h"
 #include "plan_room.h"
 #include "programs.h"
 #include "providers.h"
@@ -218,11 +219,14 @@ static int find_providers(struct prepared *p, struct sbx_error *err)
 	return providers_find(mirror, lock, len, &p->providers, err);
 }
 
-static int find_unshown(struct prepared *p, struct sbx_error *err)
+/* What of Terraform's configuration a plan does not say. */
+static int find_configuration(struct prepared *p, struct sbx_error *err)
 {
 	auto_jv workspace = json_object(p->run, "workspace");
 	const char *cwd = json_str(workspace, "cwd");
 
+	if (backend_of(p->run, p->job.tree.fd, p->job.tree.size, &p->backend, err) < 0)
+		return -1;
 	if (p->job.tree.fd < 0)
 		return 0;
 	return unshown_find(p->job.tree.fd, p->job.tree.size, cwd != NULL ? cwd : ".", &p->unshown, err);
@@ -238,19 +242,21 @@ static int take_parts(struct prepared *p, const struct config *config, const str
 		return -1;
 	if (!sandbox_makes_plan(p->run))
 		return programs_check(p->run, err);
-	if (backend_of(p->run, p->job.tree.fd, p->job.tree.size, &p->backend, err) < 0 || find_unshown(p, err) < 0 ||
-	    hostcheck_target(config, json_str(p->run, "target"), p->target_sha256, err) < 0 ||
+	if (plan_format_of_run(p->run) == PLAN_FORMAT_TERRAFORM && find_configuration(p, err) < 0)
+		return -1;
+	if (hostcheck_target(config, json_str(p->run, "target"), p->target_sha256, err) < 0 ||
 	    programs_digest(state, p->run, &p->programs, &p->mounts, err) < 0)
 		return -1;
 	return jv_is_valid(p->providers) ? providers_digest(state, mirror, &p->providers, err) : 0;
 }
 
-static int is_terraform(jv run)
+static int is_terraform(jv run, jv seal)
 {
 	static const char *const names[] = {"terraform", "tofu"};
 	auto_jv env = json_object(run, "env"), programs = json_object(run, "programs");
 
-	if (json_has(env, "TF_CLI_CONFIG_FILE") || json_bool(run, "analyse") == 1 || json_bool(run, "plan") == 1)
+	if (json_has(env, "TF_CLI_CONFIG_FILE") || plan_format_of_run(run) == PLAN_FORMAT_TERRAFORM ||
+	    plan_format_of(seal) == PLAN_FORMAT_TERRAFORM)
 		return 1;
 	if (!jv_is_valid(programs))
 		return 0;
@@ -271,7 +277,7 @@ static int write_rc(struct prepared *p, const struct state *state, const char *c
 	static const char text[] = "provider_installation {\n  filesystem_mirror {\n    path = \"" SANDBOX_MIRROR
 				   "\"\n  }\n}\ndisable_checkpoint = true\n";
 
-	if (json_str(p->run, "mirror") == NULL && !is_terraform(p->run))
+	if (json_str(p->run, "mirror") == NULL && !is_terraform(p->run, p->seal))
 		return 0;
 	if (io_create_file(run_fd, RC_FILE, text, sizeof text - 1, err) < 0)
 		return -1;

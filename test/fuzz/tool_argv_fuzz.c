@@ -209,10 +209,10 @@ static jv make_params(struct source *s, jv declarations)
 	return params;
 }
 
-static int any_directory(void *context, const char *workspace, const char *tree, const char *path,
-			 struct sbx_error *err)
+static int any_path(void *context, const char *workspace, const char *tree, const char *path, enum policy_path kind,
+		    struct sbx_error *err)
 {
-	(void)context, (void)workspace, (void)tree, (void)path, (void)err;
+	(void)context, (void)workspace, (void)tree, (void)path, (void)kind, (void)err;
 	return 1;
 }
 
@@ -413,7 +413,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		auto_jv targets = json_set(jv_object(), "dev", jv_object()),
 			spaces = json_set(jv_object(), "", jv_object());
 		auto_answer answer = {.denial = SBX_ERROR_INIT};
-		const struct policy_world world = {.directory = any_directory,
+		const struct policy_world world = {.path = any_path,
 						   .plan = no_plan,
 						   .taint = no_taint,
 						   .workspaces = spaces,

@@ -342,12 +342,15 @@ static void test_files(void)
 
 /* --- deciding --- */
 
-static int one_directory(void *context, const char *workspace, const char *tree, const char *path, struct sbx_error *e)
+static int one_path(void *context, const char *workspace, const char *tree, const char *path, enum policy_path kind,
+		    struct sbx_error *e)
 {
 	(void)context;
 	(void)workspace;
 	(void)tree;
 	(void)e;
+	if (kind == POLICY_FILE)
+		return strcmp(path, "envs/staging/a.yaml") == 0;
 	return strcmp(path, "envs/staging") == 0 || strcmp(path, "agent/scratch") == 0 || strcmp(path, ".") == 0;
 }
 
@@ -395,7 +398,7 @@ static const char *decided_by(const char *tool, const char *params, enum policy_
 	auto_answer answer = {.params = jv_invalid(), .policy = jv_invalid()};
 	auto_buf text = BUF_INIT(sizeof out - 1);
 	const struct policy_world world = {
-		.directory = one_directory,
+		.path = one_path,
 		.plan = some_plan,
 		.taint = some_taint,
 		.workspaces = workspaces,

@@ -11,7 +11,7 @@
 
 enum { READ_LINES = 32, DIGEST_LINES = 16 };
 
-static const char *const names[] = {"review-plan", "review-tool", "review-large"};
+static const char *const names[] = {"review-plan", "review-tool", "review-kubernetes", "review-large"};
 
 static jv load(const char *name)
 {
@@ -92,7 +92,7 @@ static void test_one_screen(void)
 {
 	auto_buf text = BUF_INIT(LIMIT_REVIEW_TEXT);
 
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		auto_jv input = load(names[i]);
 		CHECK(make_text(input, &text) == 0);
 		const char *start = buf_str(&text), *digests = strstr(start, "\nDigests (SHA-256)\n");
