@@ -35,11 +35,11 @@ SBX_LDFLAGS := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(if $(
 
 # Libraries by name. Debian's libjq has no pkg-config file.
 lib_jq := -ljq
-lib_sqlite3 := $(shell $(PKG_CONFIG) --libs sqlite3 2>/dev/null || echo -lsqlite3)
 lib_crypto := $(shell $(PKG_CONFIG) --libs libcrypto 2>/dev/null || echo -lcrypto)
 # static FLAGS: the flags when they link. A library that the loader does not have to find costs nothing at each start.
 static = $(shell printf 'int $(2)(void);int main(void){return $(2)();}' | $(CC) -x c - $(1) -o /dev/null 2>/dev/null && echo $(1))
 lib_yaml := $(or $(call static,-l:libyaml.a,yaml_get_version),$(shell $(PKG_CONFIG) --libs yaml-0.1 2>/dev/null || echo -lyaml))
+lib_sqlite3 := $(or $(call static,-l:libsqlite3.a -lm,sqlite3_libversion),$(shell $(PKG_CONFIG) --libs sqlite3 2>/dev/null || echo -lsqlite3))
 # Of libcrypto most programs need SHA-256 alone: three objects of the static library.
 lib_sha256 := $(or $(call static,-l:libcrypto.a,SHA256_Init),$(lib_crypto))
 # Verifying signatures takes EVP and 3 MB of it: 0.4 ms at each start, a third of what the shared one costs. Asked only where that is linked.

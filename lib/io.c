@@ -286,9 +286,11 @@ void io_random_hex(char *out, size_t n)
 {
 	static const char digits[] = "0123456789abcdef";
 
+	/* The bytes stand in the second half of what becomes their digits, and each is read before it is written over. */
+	unsigned char *bytes = (unsigned char *)out + n;
+	io_random(bytes, n);
 	for (size_t i = 0; i < n; i++) {
-		unsigned char byte;
-		io_random(&byte, 1);
+		const unsigned char byte = bytes[i];
 		out[2 * i] = digits[byte >> 4];
 		out[2 * i + 1] = digits[byte & 15];
 	}

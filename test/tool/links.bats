@@ -30,7 +30,7 @@ allowed() { # PROGRAM LIBRARIES...: at most these
 
 @test "the stages link what their row names" {
 	allowed "$SBX_BIN/sbx-policy" libjq libyaml-0 libcrypto
-	allowed "$SBX_BIN/sbx-approve" libsqlite3 libjq libyaml-0 libcrypto
+	allowed "$SBX_BIN/sbx-approve" libsqlite3 libm libjq libyaml-0 libcrypto
 	allowed "$SBX_BIN/sbx-cred" libjq libyaml-0 libcrypto
 	allowed "$SBX_BIN/sbx-run" libjq libyaml-0 libcrypto
 	allowed "$SBX_BIN/sbx-audit" libjq libyaml-0 libcrypto
