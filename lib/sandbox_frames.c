@@ -41,13 +41,13 @@ void sandbox_say_failure(const struct run *run)
 void sandbox_hint_refusal(const struct run *run)
 {
 	struct sandbox_outcome *outcome = run->outcome;
-	char words[CAPTURE_WORDS_SIZE] = "";
+	char lines[sizeof outcome->trouble.hint - sizeof "it said: "];
 
 	if (!outcome->refused || !run->err_came || outcome->trouble.hint[0] != '\0')
 		return;
-	capture_words(&run->err, run->err_before, words);
-	if (words[0] != '\0')
-		sbx_hint(&outcome->trouble, "it said: %s", words);
+	capture_lines(&run->err, run->err_before, lines, sizeof lines);
+	if (lines[0] != '\0')
+		sbx_hint(&outcome->trouble, "it said: %s", lines);
 }
 
 int sandbox_step_is(jv run, unsigned step, const char *program, const char *word)

@@ -121,20 +121,41 @@ static const char *skip_frame(const char *line, const char *end)
 	}
 }
 
-static void put_words(const char *from, const char *end, char out[CAPTURE_WORDS_SIZE])
+/* Appended to the USED bytes of OUT, as far as there is room; how many it has then. */
+static size_t put_words(const char *from, const char *end, char *out, size_t used, size_t size)
 {
-	size_t used = 0;
-
 	while (end > from && (end[-1] == ' ' || end[-1] == '\r'))
 		end--;
 	for (; from < end; from++) {
 		int plain = *from >= 0x20 && *from <= 0x7e;
-		if (used + (plain ? 1 : sizeof "\\xNN" - 1) >= CAPTURE_WORDS_SIZE)
+		if (used + (plain ? 1 : sizeof "\\xNN" - 1) >= size)
 			break;
-		used += (size_t)snprintf(out + used, CAPTURE_WORDS_SIZE - used, plain ? "%c" : "\\x%02x",
+		used += (size_t)snprintf(out + used, size - used, plain ? "%c" : "\\x%02x",
 					 (unsigned char)*from);
 	}
 	out[used] = '\0';
+	return used;
+}
+
+void capture_lines(const struct capture *capture, size_t from, char *out, size_t size)
+{
+	static const char between[] = "; ";
+	const struct buf *bytes = &capture->text->bytes;
+	const char *line = buf_str(bytes) + (from < bytes->len ? from : bytes->len);
+	const char *const end = buf_str(bytes) + bytes->len;
+	size_t used = 0;
+
+	out[0] = '\0';
+	while (line < end) {
+		const char *feed = memchr(line, '\n', (size_t)(end - line)), *stop = feed != NULL ? feed : end;
+		const char *words = skip_frame(line, stop);
+		if (words < stop && used > 0 && used + sizeof between <= size) {
+			memcpy(out + used, between, sizeof between);
+			used += sizeof between - 1;
+		}
+		used = put_words(words, stop, out, used, size);
+		line = feed != NULL ? feed + 1 : end;
+	}
 }
 
 void capture_words(const struct capture *capture, size_t from, char out[CAPTURE_WORDS_SIZE])
@@ -149,7 +170,7 @@ void capture_words(const struct capture *capture, size_t from, char out[CAPTURE_
 		const char *feed = memchr(line, '\n', (size_t)(end - line)), *stop = feed != NULL ? feed : end;
 		const char *words = skip_frame(line, stop);
 		if (words < stop)
-			put_words(words, stop, out);
+			put_words(words, stop, out, 0, CAPTURE_WORDS_SIZE);
 		if ((size_t)(stop - words) >= sizeof error - 1 && memcmp(words, error, sizeof error - 1) == 0)
 			return;
 		line = feed != NULL ? feed + 1 : end;

@@ -30,6 +30,8 @@ void capture_finish(struct capture *capture, jv *artifacts);
  * ASCII. "" when it wrote nothing. */
 #define CAPTURE_WORDS_SIZE 201
 void capture_words(const struct capture *capture, size_t from, char out[CAPTURE_WORDS_SIZE]);
+/* All lines from FROM on that are not empty, in the same form, with "; " between them, cut at SIZE - 1 bytes. */
+void capture_lines(const struct capture *capture, size_t from, char *out, size_t size);
 void capture_clear(struct capture *capture);
 
 /* {name, sha256, size} */

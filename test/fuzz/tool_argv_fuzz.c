@@ -154,6 +154,8 @@ static void put_good(struct source *s, jv declaration, struct buf *out)
 		good = next(s) % 2 == 0 ? "true" : "false";
 	else if (strcmp(type, "directory") == 0)
 		good = "envs/staging";
+	else if (strcmp(type, "file") == 0)
+		good = "web/api.yaml";
 	else if (strcmp(type, "target") == 0)
 		good = "dev";
 	else if (strcmp(type, "namespace") == 0)
@@ -352,15 +354,15 @@ static int leaves_tree(const char *path)
 	return 0;
 }
 
-/* Values of the type directory lie in the workspace. */
-static void check_directories(jv declarations, jv params)
+/* Values of the types directory and file lie in the workspace. */
+static void check_paths(jv declarations, jv params)
 {
 	auto_jv names = jv_keys(jv_copy(params));
 
 	for (int i = 0, n = json_length(names); i < n; i++) {
 		auto_jv name = json_at(names, i), declaration = json_get(declarations, json_text(name)),
 			value = json_get(params, json_text(name));
-		if (strcmp(json_str(declaration, "type"), "directory") != 0)
+		if (strcmp(json_str(declaration, "type"), "directory") != 0 && strcmp(json_str(declaration, "type"), "file") != 0)
 			continue;
 		const char *path = json_text(value);
 		if (path == NULL || path[0] == '-' || leaves_tree(path))
@@ -394,7 +396,7 @@ static void check_answer(const char *name, jv tool, jv declarations, const struc
 		auto_jv step = json_at(declared, i), resolved = json_at(steps, i);
 		check_step(step, resolved, answer->params);
 	}
-	check_directories(declarations, answer->params);
+	check_paths(declarations, answer->params);
 	check_constant(name, answer->policy);
 }
 

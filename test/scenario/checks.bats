@@ -90,9 +90,15 @@ runs() {
 	refused state_moved
 	assert_contains "$(member .error.hint <<<"$output")" 'replicas: 3, was 5'
 	assert_json .result.stderr 'replicas: 3, was 5'
+	world err 'replicas: 3, was 5' then fill 2 10 then err 'image: b, was a' then fill 1 10 then err 'that is all' then exit 65
+	refused state_moved
+	assert_json .error.hint 'it said: replicas: 3, was 5; image: b, was a; that is all'
+	world fill 2000 65 then exit 65
+	refused state_moved
+	[ "$(member .error.hint <<<"$output" | wc -c)" -lt 400 ]
 	refused state_moved
 	runs
-	assert_equal "$(jq -r .event "$T/var/audit.jsonl" | grep -c 'approval.released')" 2
+	assert_equal "$(jq -r .event "$T/var/audit.jsonl" | grep -c 'approval.released')" 4
 }
 
 @test "any other status, a signal, and a program that is not there: refused, and given back" {

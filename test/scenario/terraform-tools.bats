@@ -22,7 +22,7 @@ export -f asked_for
 
 # by_a_person RC TOOL PARAMETER...: the call waits, a person signs it, the same call runs.
 by_a_person() {
-	local want=$1 text
+	local want=$1
 	shift
 	run_sbx 75 bash -c 'asked_for "$@"' - "$@"
 	text=$(sbx-approve sign "$(member .approval.id <<<"$output")" --key "$T/alice" </dev/null 2>"$T/sign.err") || {
@@ -55,6 +55,13 @@ by_a_person() {
 	run_sbx 0 chain terraform_plan dir=envs/staging
 	assert_json '.result.findings | length' 0
 	assert_json .result.counts.create 1
+}
+
+@test "terraform_force_unlock waits for a person; a state of this machine has no lock that it could break" {
+	by_a_person 1 terraform_force_unlock dir=envs/staging lock_id=9db590f1-b6fe-c5f2-2678-8804f089deba
+	assert_contains "$text" 9db590f1-b6fe-c5f2-2678-8804f089deba
+	assert_json .result.state failed
+	assert_contains "$(member .result.stderr <<<"$output")" 'not locked'
 }
 
 @test "terraform_test waits for a person, because it makes what it tests" {
