@@ -103,7 +103,7 @@ is_refused() {
 	refute_contains "$(member .approval.id <<<"$output")" "$approval"
 }
 
-# An object that changed since the review is the server's to refuse (409, by its resourceVersion), when the tool that applies sends one.
+# An object that changed since the review is refused by the check of the tool that applies, and by the server (test/cluster/changes.bats).
 @test "an apply of a manifest always waits for a person" {
 	local request
 	request=$(cases '.id == "tf-087"' | cut -f4)
