@@ -17,6 +17,7 @@ accounts() {
 no_accounts() {
 	kube delete clusterrolebinding "$SPACE-sbx-preview" "$SPACE-sbx-change"
 	kube delete namespace "$SPACE" --wait=false
+	kube delete -k "$ROOT/cluster/changes" --ignore-not-found
 }
 
 # change_policy PROGRAM: the policy that ships, without Terraform's tools, for this program. The inline tests are about other namespaces.
