@@ -133,6 +133,26 @@ teardown() { agent_gone; }
 	run ! kube get deployment api --namespace="$SPACE"
 }
 
+@test "a manifest of what is not there yet makes it, if nobody did so meanwhile; a Secret is no manifest" {
+	manifest made 1 >"$T/work/manifests/made.yaml"
+	printf '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"s"},"stringData":{"k":"what-it-is"}}' >"$T/work/manifests/secret.json"
+	calls k8s_diff "{\"target\":\"rig\",\"namespace\":\"$SPACE\",\"manifest\":\"secret.json\"}"
+	assert_json .state failed
+	assert_contains "$output" kind_refused
+	refute_contains "$output" what-it-is
+	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"made.yaml\""
+	assert_json .counts.create 1
+	signed k8s_apply
+	deployment made 3
+	sends k8s_apply
+	assert_json .error.code state_moved
+	kube delete deployment made --namespace="$SPACE" --wait=true
+	sends k8s_apply
+	assert_json .state completed
+	assert_json .approval.id "$approval"
+	assert_equal "$(field made .spec.replicas)" 1
+}
+
 @test "cordon and uncordon a node" {
 	local node=sbx-changes-$RANDOM
 	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"}}"
