@@ -1,47 +1,10 @@
 /* Details of an event without secrets: by the names of members first, then by shape. The exact scrubbing of known
  * secrets is done by whoever holds them, before the event is made. */
-#include <ctype.h>
-#include <string.h>
-
 #include "audit_line.h"
 #include "scrub.h"
+#include "secret_words.h"
 
 static const char redacted[] = "[REDACTED:key]";
-
-/* Parts of names whose values are secrets, after lower case and without '_', '-', '.'. */
-static const char *const secret_parts[] = {
-	"password",   "passwd", "passphrase", "secret",	   "token",  "authorization", "cookie",
-	"privatekey", "apikey", "accesskey",  "clientkey", "bearer", "kubeconfig",
-};
-/* Ends of names that only say something about a secret. */
-static const char *const harmless_ends[] = {"sha256", "publickey", "name", "ref", "ttl", "count"};
-
-#define NAME_MAX_LOOKED_AT 128 /* longer names are cut: no field of any tool is that long */
-
-static int ends_with(const char *name, size_t len, const char *end)
-{
-	size_t n = strlen(end);
-
-	return len >= n && memcmp(name + len - n, end, n) == 0;
-}
-
-static int name_is_secret(const char *name, size_t len)
-{
-	char plain[NAME_MAX_LOOKED_AT];
-	size_t n = 0;
-
-	for (size_t i = 0; i < len && n < sizeof plain - 1; i++)
-		if (isalnum((unsigned char)name[i]))
-			plain[n++] = (char)tolower((unsigned char)name[i]);
-	plain[n] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(harmless_ends); i++)
-		if (ends_with(plain, n, harmless_ends[i]))
-			return 0;
-	for (size_t i = 0; i < ARRAY_LEN(secret_parts); i++)
-		if (strstr(plain, secret_parts[i]) != NULL)
-			return 1;
-	return 0;
-}
 
 static int redact_value(jv value, jv *clean, struct sbx_error *err);
 
@@ -86,7 +49,7 @@ static int redact_member(jv *all, jv key, jv value, struct sbx_error *err)
 	if (redact_string(key, &clean_key, err) < 0)
 		return -1;
 	if (tells_something(value) &&
-	    name_is_secret(jv_string_value(key), (size_t)jv_string_length_bytes(jv_copy(key))))
+	    secret_words_in(jv_string_value(key), (size_t)jv_string_length_bytes(jv_copy(key))))
 		clean_value = jv_string(redacted);
 	else if (redact_value(value, &clean_value, err) < 0)
 		return -1;

@@ -174,7 +174,7 @@ static int note_change(struct kplan_cascade *c, const struct kplan_entry *e, str
 		return 0;
 	if (hash_set_add(&c->changed, hash_object(c, &e->live), err) < 0)
 		return -1;
-	if (e->planned.there)
+	if (e->planned.there && !kplan_entry_is_another(e))
 		return 0;
 	if (hash_set_add(&c->going, hash_object(c, &e->live), err) < 0)
 		return -1;

@@ -1,6 +1,6 @@
-/* What goes with what is deleted: objects that it owns, all that a namespace holds, all of a kind whose definition
- * goes, the pods of a node, and the volume of a claim that does not retain it. Filled in a first pass from all entries,
- * then settled, then asked in a second one. Memory is some 50 bytes for an object. */
+/* What goes with what is deleted, or made anew under another uid: objects that it owns, all that a namespace holds, all
+ * of a kind whose definition goes, the pods of a node, and the volume of a claim that does not retain it. Filled in a
+ * first pass from all entries, then settled, then asked in a second one. Memory is some 50 bytes for an object. */
 #ifndef SBX_KPLAN_CASCADE_H
 #define SBX_KPLAN_CASCADE_H
 

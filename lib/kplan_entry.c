@@ -23,6 +23,13 @@ void kplan_entry_clear(struct kplan_entry *entry)
 	plan_tree_clear(&entry->scratch);
 }
 
+int kplan_entry_is_another(const struct kplan_entry *entry)
+{
+	const struct buf *was = &entry->live.uid, *is = &entry->planned.uid;
+
+	return was->len > 0 && is->len > 0 && !kplan_text_same(was, is);
+}
+
 /* A kind that a cluster may have been taught keeps its status: whether that is one, its definition says. */
 static enum kplan_status status_of(const struct buf *type)
 {

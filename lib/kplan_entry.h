@@ -25,6 +25,9 @@ struct kplan_entry {
 void kplan_entry_init(struct kplan_entry *entry);
 void kplan_entry_clear(struct kplan_entry *entry);
 
+/* 1 when the two have different uids: the object is made anew, and the one that is live goes. */
+int kplan_entry_is_another(const struct kplan_entry *entry);
+
 /* Fill ENTRY from the next line of LINES, or two: 1, 0 when there is none, -1. Refusals (65) name the line: "json_*",
  * "plan_member" (none or another member than these), "plan_kind", "plan_malformed", "too_large". */
 int kplan_entry_read(struct kplan_entry *entry, struct kplan_lines *lines, struct sbx_error *err);

@@ -29,14 +29,6 @@ static void add_action(struct plan_actions *actions, enum plan_action action)
 	actions->bits |= PLAN_ACTION_BIT((unsigned)action);
 }
 
-/* Both have one, and these are not the same: the object is made anew. */
-static int is_another(const struct kplan_entry *e)
-{
-	const struct buf *was = &e->live.uid, *is = &e->planned.uid;
-
-	return was->len > 0 && is->len > 0 && !kplan_text_same(was, is);
-}
-
 static enum plan_count decide_actions(struct kplan_entry *e)
 {
 	struct plan_change *c = &e->change;
@@ -49,7 +41,7 @@ static enum plan_count decide_actions(struct kplan_entry *e)
 		add_action(&c->actions, ACTION_CREATE);
 		return COUNT_CREATE;
 	}
-	if (is_another(e)) {
+	if (kplan_entry_is_another(e)) {
 		add_action(&c->actions, ACTION_DELETE);
 		add_action(&c->actions, ACTION_CREATE);
 		return COUNT_REPLACE;
@@ -169,10 +161,11 @@ int kplan_judge_change(struct kplan_judge *j, struct kplan_entry *e, struct sbx_
 		return -1;
 	if (count == COUNT_NO_OP)
 		return 0;
-	if (count == COUNT_DELETE || count == COUNT_REPLACE)
+	if (count == COUNT_DELETE || count == COUNT_REPLACE) {
 		plan_finding_signal(f, PLAN_DESTRUCTIVE, count == COUNT_DELETE ? "delete" : "replace");
-	if (count == COUNT_DELETE && !j->cascade->is_whole)
-		plan_finding_signal(f, PLAN_DESTRUCTIVE, "cascade_unknown");
+		if (!j->cascade->is_whole)
+			plan_finding_signal(f, PLAN_DESTRUCTIVE, "cascade_unknown");
+	}
 	if (kplan_rules_ask(j, e, err) < 0 || judge_oddities(j, e, err) < 0 || judge_data(j, e, err) < 0)
 		return -1;
 	if (f->verdict > PLAN_SAFE)

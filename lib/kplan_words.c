@@ -1,110 +1,66 @@
-/* Look for few letters in short texts, and for few marks in long ones, once over each. */
+/* Marks in texts, once over each. */
 #include "kplan_words.h"
 
 #include <string.h>
 
-#include "base.h"
+#include "scrub_shapes.h"
+#include "secret_words.h"
 
-enum { NAME_MAX_BYTES = 256 /* of a name that is looked at: a longer one counts as a secret's */ };
-
-/* Letters and digits alone, lower-case; the length. */
-static size_t reduce(const char *name, size_t len, char out[NAME_MAX_BYTES + 1])
-{
-	size_t put = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		char c = name[i];
-		if (c >= 'A' && c <= 'Z')
-			out[put++] = (char)(c - 'A' + 'a');
-		else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
-			out[put++] = c;
-	}
-	out[put] = '\0';
-	return put;
-}
-
-static int ends_in(const char *text, size_t len, const char *end)
-{
-	size_t n = strlen(end);
-
-	return len >= n && memcmp(text + len - n, end, n) == 0;
-}
+/* Of a name within a text: a longer one is no name. */
+enum { NAME_MAX_BYTES = 256 };
 
 int kplan_words_name(const char *name, size_t len)
 {
-	static const char *const words[] = {"password",	     "passwd",	   "passphrase",    "pwd",
-					    "secret",	     "token",	   "apikey",	    "accesskey",
-					    "privatekey",    "signingkey", "encryptionkey", "credential",
-					    "authorization", "kubeconfig", "clientkeydata"};
-	/* Of these the word before is the name of something that is elsewhere. */
-	static const char *const references[] = {"name", "names", "ref", "path",     "file",	"namespace",
-						 "kind", "url",	  "uri", "audience", "seconds", "type"};
-	char plain[NAME_MAX_BYTES + 1];
-
-	if (len > NAME_MAX_BYTES)
-		return 1;
-	size_t n = reduce(name, len, plain);
-	for (size_t i = 0; i < ARRAY_LEN(references); i++)
-		if (ends_in(plain, n, references[i]))
-			return 0;
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (strstr(plain, words[i]) != NULL)
-			return 1;
-	return 0;
+	return secret_words_in(name, len);
 }
 
-static const char *find(const char *text, size_t len, const char *word)
+static int is_one_of(char c, const char *bytes)
 {
-	return memmem(text, len, word, strlen(word));
+	return c != '\0' && strchr(bytes, c) != NULL;
 }
 
-/* SCHEME://USER:PASSWORD@ */
-static int has_password(const char *text, size_t len)
+/* P stands between a name and its value: at =, or at a colon; but one with neither a blank nor a quote beside it is
+ * that of an image or an address. */
+static int separates(const char *begin, const char *p, const char *end)
 {
-	const char *end = text + len, *from = text, *marks;
+	static const char quotes[] = "\"'\\";
 
-	while ((marks = find(from, (size_t)(end - from), "://")) != NULL) {
-		const char *colon = NULL, *p = from = marks + 3;
-		for (; p < end && *p != '/' && *p != ' ' && *p != '@'; p++)
-			if (*p == ':' && colon == NULL)
-				colon = p;
-		if (p < end && *p == '@' && colon != NULL && p > colon + 1)
-			return 1;
-		from = p;
-	}
-	return 0;
+	if (p + 1 >= end)
+		return 0;
+	return *p == '=' || (*p == ':' && (is_one_of(p[1], " \"'\\") || (p > begin && is_one_of(p[-1], quotes))));
 }
 
-/* Three parts of base64url of which the first is an object: eyJ is {". */
-static int has_token(const char *text, size_t len)
+/* The name in front of P, without its quotes. */
+static int names_secret(const char *begin, const char *p)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-	const char *end = text + len, *from = text;
+	static const char around[] = " \t\"'\\",
+			  inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
 
-	while ((from = find(from, (size_t)(end - from), "eyJ")) != NULL) {
-		int parts = 1;
-		for (; from < end && (*from == '.' || (*from != '\0' && strchr(digits, *from) != NULL)); from++)
-			parts += *from == '.';
-		if (parts >= 3)
-			return 1;
-	}
-	return 0;
+	while (p > begin && is_one_of(p[-1], around))
+		p--;
+	const char *end = p;
+	while (p > begin && is_one_of(p[-1], inside) && end - p < NAME_MAX_BYTES)
+		p--;
+	return secret_words_in(p, (size_t)(end - p));
 }
 
-/* A line that gives a name a value. A colon with neither a blank nor a quote behind it is that of an image or an
- * address. */
+/* A line in which a name is given a value; what stands in front of the first one may be a sentence. */
 static int has_setting(const char *text, size_t len)
 {
 	const char *end = text + len, *line = text;
 
 	while (line < end) {
-		const char *next = memchr(line, '\n', (size_t)(end - line)), *p = line;
+		const char *next = memchr(line, '\n', (size_t)(end - line));
+		int first = 1;
 		next = next == NULL ? end : next + 1;
-		while (p + 1 < next && *p != '=' && !(*p == ':' && (p[1] == ' ' || p[1] == '"')))
-			p++;
-		size_t name = (size_t)(p - line);
-		if (p + 1 < next && name <= NAME_MAX_BYTES && kplan_words_name(line, name))
-			return 1;
+		for (const char *p = line; p < next; p++) {
+			if (!separates(line, p, next))
+				continue;
+			if (names_secret(line, p) ||
+			    (first && p - line <= NAME_MAX_BYTES && secret_words_in(line, (size_t)(p - line))))
+				return 1;
+			first = 0;
+		}
 		line = next;
 	}
 	return 0;
@@ -112,8 +68,7 @@ static int has_setting(const char *text, size_t len)
 
 int kplan_words_value(const char *text, size_t len)
 {
-	return find(text, len, "PRIVATE KEY-----") != NULL || has_password(text, len) || has_token(text, len) ||
-	       has_setting(text, len);
+	return shapes_in(text, len) || has_setting(text, len);
 }
 
 enum kplan_argument kplan_words_argument(const char *text, size_t len)

@@ -4,11 +4,11 @@
 
 #include <stddef.h>
 
-/* 1 when what is called so is a secret: password, apiKey, DB_TOKEN; not secretName or tokenPath, which are names. */
+/* 1 when what is called so is a secret (secret_words.h). */
 int kplan_words_name(const char *name, size_t len);
 
-/* 1 when a text shows what it is: a private key, a token in three parts (RFC 7519), an address with a password, or a
- * line of settings of which the name of one says so ("password: x", db.password=x). */
+/* 1 when a text shows what it is: a shape that only credentials have (scrub_table.c), or settings, in one line or many,
+ * of which the name of one says so ("password: x", db.password=x, {"user":"a","password":"b"}, ?user=a&token=b). */
 int kplan_words_value(const char *text, size_t len);
 
 /* What an argument of a command has to do with one. */

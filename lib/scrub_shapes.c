@@ -390,3 +390,24 @@ done:
 	*used = at;
 	return 0;
 }
+
+int shapes_in(const char *bytes, size_t len)
+{
+	size_t jwt_dead = 0;
+
+	scrub_table_prepare();
+	for (size_t at = 0; at < len; at++) {
+		const struct text t = {bytes + at, len - at, SHAPES_LAST};
+		const struct shape *shape = NULL;
+		struct hit hit = {.len = 0};
+		size_t dead = 0;
+		if (!may_begin(t.p, t.len, SHAPES_LAST))
+			continue;
+		if (match_any(&t, at > 0 ? (unsigned char)bytes[at - 1] : 0, at < jwt_dead, &shape, &hit, &dead) ==
+		    VERDICT_HIT)
+			return 1;
+		if (dead > 0)
+			jwt_dead = at + dead;
+	}
+	return 0;
+}

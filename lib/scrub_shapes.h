@@ -1,4 +1,4 @@
-/* Scrubbing by shape: what looks like a credential and like nothing else. Private to scrub.c. No regular expressions:
+/* Scrubbing by shape: what looks like a credential and like nothing else. No regular expressions:
  * each shape is found by the literal that it begins with, and the time for any text grows with its length alone. */
 #ifndef SBX_SCRUB_SHAPES_H
 #define SBX_SCRUB_SHAPES_H
@@ -25,5 +25,8 @@ struct shapes {
 enum shapes_more { SHAPES_MORE_COMES, SHAPES_LAST };
 int shapes_scan(struct shapes *shapes, const char *bytes, size_t len, enum shapes_more more, size_t *used,
 		struct buf *out, struct sbx_error *err);
+
+/* 1 when one of the shapes is in the whole text of LEN bytes. */
+int shapes_in(const char *bytes, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* The table of shapes, and the sets of bytes that they are made of. Private to scrub_shapes.c. */
+/* The table of shapes, and the sets of bytes that they are made of. For scrub_shapes.c alone. */
 #ifndef SBX_SCRUB_TABLE_H
 #define SBX_SCRUB_TABLE_H
 

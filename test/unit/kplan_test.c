@@ -33,6 +33,15 @@ static void test_words(void)
 					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln",
 					     "db.user=app\ndb.password=hunter2\n",
 					     "{\"password\": \"hunter2\"}",
+					     "{\"user\":\"app\",\"password\":\"hunter2\"}",
+					     "{\"user\":\"app\",\"password\":42}",
+					     "\"{\\\"user\\\":\\\"app\\\",\\\"password\\\":\\\"hunter2\\\"}\"",
+					     "host=db user=app password=x",
+					     "https://db/x?user=app&password=y",
+					     "--set=db.password=x",
+					     "the password is: hunter2",
+					     "a ghp_0123456789abcdefghijABCDEFGHIJ012345 b",
+					     "AKIAIOSFODNN7EXAMPLE",
 					     "token: x"};
 	static const char *const others[] = {"-----BEGIN CERTIFICATE-----",
 					     "http://db:5432/x",
@@ -42,6 +51,11 @@ static void test_words(void)
 					     "http://a:80 b@c",
 					     "a\npassword\n",
 					     "passwordFile: /run/x",
+					     "{\"user\":\"app\",\"passwordFile\":\"/run/x\"}",
+					     "host=db user=app sslmode=require",
+					     "https://db/x?user=app&tokenType=y",
+					     "--set=db.image=registry/token:1.2",
+					     "ghp_short",
 					     "token-service:1.2"};
 
 	for (size_t i = 0; i < ARRAY_LEN(secret); i++)

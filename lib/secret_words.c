@@ -1,0 +1,55 @@
+/* Looks for words in names that are reduced to letters and digits. */
+#include "secret_words.h"
+
+#include <string.h>
+
+#include "base.h"
+
+enum { NAME_MAX_BYTES = 256 };
+
+static const char *const words[] = {"password",	  "passwd",	   "passphrase", "pwd",		  "secret",
+				    "token",	  "apikey",	   "accesskey",	 "privatekey",	  "clientkey",
+				    "signingkey", "encryptionkey", "credential", "authorization", "bearer",
+				    "cookie",	  "kubeconfig"};
+/* Of these the word before is the name of something that is elsewhere, or is told of it. */
+static const char *const ends[] = {"name", "names",    "ref",	  "path", "file",   "namespace", "kind", "url",
+				   "uri",  "audience", "seconds", "type", "sha256", "publickey", "ttl",	 "count"};
+
+/* Lower-case; the length. */
+static size_t reduce(const char *name, size_t len, char out[NAME_MAX_BYTES + 1])
+{
+	size_t put = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		char c = name[i];
+		if (c >= 'A' && c <= 'Z')
+			out[put++] = (char)(c - 'A' + 'a');
+		else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
+			out[put++] = c;
+	}
+	out[put] = '\0';
+	return put;
+}
+
+static int ends_in(const char *text, size_t len, const char *end)
+{
+	size_t n = strlen(end);
+
+	return len >= n && memcmp(text + len - n, end, n) == 0;
+}
+
+int secret_words_in(const char *name, size_t len)
+{
+	char plain[NAME_MAX_BYTES + 1];
+
+	if (len > NAME_MAX_BYTES)
+		return 1;
+	size_t n = reduce(name, len, plain);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (ends_in(plain, n, ends[i]))
+			return 0;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strstr(plain, words[i]) != NULL)
+			return 1;
+	return 0;
+}
