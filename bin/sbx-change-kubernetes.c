@@ -168,14 +168,8 @@ static int do_show(const struct kchange_plan *plan, int reply, struct sbx_error 
 {
 	const struct plan_node *entry = plan_tree_first(&plan->tree, plan->objects);
 	auto_buf line = BUF_INIT(LIMIT_PLAN_LINE);
-	struct kchange_step step;
 	int result = 0;
 
-	/* What would not be sent is not shown. */
-	kchange_step_init(&step);
-	for (uint32_t i = 0; result == 0 && (result = kchange_plan_step(plan, i, &step, err)) == 1; i++)
-		result = 0;
-	kchange_step_clear(&step);
 	for (; result == 0 && entry != NULL; entry = plan_tree_behind(&plan->tree, plan->objects, entry)) {
 		buf_reset(&line);
 		result = kchange_plan_line(&line, plan, entry, err);

@@ -77,15 +77,28 @@ static int read_head(struct kchange_plan *plan, struct sbx_error *err)
 	return 0;
 }
 
+/* Every change of it, before anything is done with one. */
+static int read_steps(const struct kchange_plan *plan, struct sbx_error *err)
+{
+	struct kchange_step step;
+	uint32_t count = 0;
+	int more;
+
+	kchange_step_init(&step);
+	while ((more = kchange_plan_step(plan, count, &step, err)) == 1)
+		count++;
+	kchange_step_clear(&step);
+	return more;
+}
+
 int kchange_plan_read(struct kchange_plan *plan, int fd, struct sbx_error *err)
 {
 	auto_free char *text = NULL;
 	size_t len;
 
-	return io_read_all(fd, LIMIT_CHANGE, &text, &len, err) < 0 ||
-			       plan_tree_parse(&plan->tree, text, len, err) < 0 || read_head(plan, err) < 0
-		       ? -1
-		       : 0;
+	if (io_read_all(fd, LIMIT_CHANGE, &text, &len, err) < 0 || plan_tree_parse(&plan->tree, text, len, err) < 0)
+		return -1;
+	return read_head(plan, err) < 0 ? -1 : read_steps(plan, err);
 }
 
 int kchange_plan_line(struct buf *out, const struct kchange_plan *plan, const struct plan_node *node,
@@ -141,6 +154,21 @@ static int copy_tree(struct plan_tree *to, const struct plan_tree *tree, const s
 								       : plan_tree_parse(to, text.data, text.len, err);
 }
 
+/* The copies that an object is to have; 0 where it says nothing of any. */
+static int64_t replicas_of(const struct plan_tree *tree, const struct plan_node *object)
+{
+	const struct plan_node *spec = plan_tree_member(tree, object, "spec", 4),
+			       *node = plan_tree_member(tree, spec, "replicas", 8);
+	char digits[16];
+	uint64_t number;
+
+	if (node == NULL || node->kind != PLAN_NUMBER || node->len >= sizeof digits)
+		return 0;
+	memcpy(digits, plan_tree_text(tree, node), node->len);
+	digits[node->len] = '\0';
+	return io_parse_u64(digits, 0, INT32_MAX, &number) == 0 ? (int64_t)number : 0;
+}
+
 int kchange_plan_step(const struct kchange_plan *plan, uint32_t number, struct kchange_step *step,
 		      struct sbx_error *err)
 {
@@ -165,7 +193,8 @@ int kchange_plan_step(const struct kchange_plan *plan, uint32_t number, struct k
 	if (!step->has_request)
 		return plan_tree_equal(tree, live, tree, planned) ? 1 : malformed(err, "a change without a request");
 	if (kchange_request_read(&step->request, tree, request, err) < 0 ||
-	    kchange_request_fits(&step->request, &step->name, step->is_live ? &step->live : NULL, err) < 0)
+	    kchange_request_fits(&step->request, plan->verb, &step->name, step->is_live ? &step->live : NULL,
+				 replicas_of(tree, planned), err) < 0)
 		return -1;
 	return 1;
 }

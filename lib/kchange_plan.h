@@ -41,7 +41,8 @@ struct kchange_plan {
 void kchange_plan_init(struct kchange_plan *plan);
 void kchange_plan_clear(struct kchange_plan *plan);
 
-/* Read FD to its end. "plan_malformed" (65) for anything else than what a draft becomes. */
+/* Read FD to its end, and all of its changes. "plan_malformed" (65) for anything else than what a draft becomes, also
+ * for a request that does something else than is shown. */
 int kchange_plan_read(struct kchange_plan *plan, int fd, struct sbx_error *err);
 
 /* Append the entry at NODE as a line. */
@@ -60,8 +61,7 @@ struct kchange_step {
 void kchange_step_init(struct kchange_step *step);
 void kchange_step_clear(struct kchange_step *step);
 
-/* Fill STEP (initialised) with the change NUMBER, from 0: 1, 0 when there are no more, -1 ("plan_malformed"), also when
- * its request is for another object. */
+/* Fill STEP (initialised) with the change NUMBER, from 0: 1, 0 when there are no more, -1. */
 int kchange_plan_step(const struct kchange_plan *plan, uint32_t number, struct kchange_step *step,
 		      struct sbx_error *err);
 

@@ -158,51 +158,72 @@ int kchange_request_read(struct kchange_request *r, const struct plan_tree *tree
 	return buf_add_str(&r->path, path, err) < 0 ? -1 : plan_tree_write(&r->body, tree, body, NULL, NULL, err);
 }
 
-/* What the body takes for granted. */
-static const char *const *identity_at(enum kchange_form form)
+/* 1 when the member NAME of NODE is exactly TEXT; NULL: there is none. */
+static int has_text(const struct plan_tree *tree, const struct plan_node *node, const char *name, const char *text)
 {
-	static const char *const metadata[] = {"metadata", NULL}, *const preconditions[] = {"preconditions", NULL},
-				 *const of_eviction[] = {"deleteOptions", "preconditions", NULL};
+	const struct plan_node *member = plan_tree_member(tree, node, name, strlen(name));
 
-	return form == KCHANGE_DELETION ? preconditions : form == KCHANGE_EVICTION ? of_eviction : metadata;
+	if (text == NULL || member == NULL)
+		return member == NULL && text == NULL;
+	return member->kind == PLAN_STRING && member->len == strlen(text) &&
+	       memcmp(plan_tree_text(tree, member), text, member->len) == 0;
 }
 
-static int fits_body(const struct kchange_request *r, const struct kchange_name *name,
-		     const struct kchange_object *live, struct sbx_error *err)
+static int applies_to(const struct plan_tree *tree, const struct kchange_name *name, const struct kchange_object *live,
+		      const char *version)
 {
-	char uid[KCHANGE_UID_SIZE], version[KCHANGE_VERSION_SIZE];
-	struct plan_tree tree;
-	int fits = 0;
+	const struct plan_node *root = plan_tree_root(tree), *metadata = plan_tree_member(tree, root, "metadata", 8);
 
-	plan_tree_init(&tree);
-	if (plan_tree_parse(&tree, buf_str(&r->body), r->body.len, err) == 0) {
-		const struct plan_node *at = kplan_at(&tree, identity_at(r->form));
-		int no_uid = kchange_text(&tree, plan_tree_member(&tree, at, "uid", 3), uid, sizeof uid) < 0;
-		int no_version = kchange_text(&tree, plan_tree_member(&tree, at, "resourceVersion", 15), version,
-					      sizeof version) < 0;
-		if (live == NULL)
-			fits = no_uid && strcmp(version, KCHANGE_NO_VERSION) == 0 && r->form == KCHANGE_APPLIED;
-		else
-			fits = kplan_text_is(&live->names.uid, uid) &&
-			       (r->form == KCHANGE_EVICTION || strcmp(name->kind->kind, "Node") == 0
-					? no_version
-					: strcmp(version, live->version) == 0);
-	}
-	plan_tree_clear(&tree);
-	return fits ? 0 : malformed(err, "a request that does not say which object it is for");
+	return has_text(tree, root, "apiVersion", version) && has_text(tree, root, "kind", name->kind->kind) &&
+	       has_text(tree, metadata, "name", name->name) &&
+	       has_text(tree, metadata, "namespace", name->space[0] != '\0' ? name->space : NULL) &&
+	       has_text(tree, metadata, "uid", live != NULL ? buf_str(&live->names.uid) : NULL) &&
+	       has_text(tree, metadata, "resourceVersion", live != NULL ? live->version : KCHANGE_NO_VERSION);
 }
 
-int kchange_request_fits(const struct kchange_request *r, const struct kchange_name *name,
+static int fits_manifest(const struct kchange_request *r, const struct kchange_name *name,
 			 const struct kchange_object *live, struct sbx_error *err)
 {
-	auto_buf path = BUF_INIT(PATH_SIZE);
+	auto_buf path = BUF_INIT(PATH_SIZE), version = BUF_INIT(PATH_SIZE);
+	struct plan_tree tree;
+	int fits = -1;
 
-	if (kchange_kind_path(&path, name->kind, name->space, name->name, err) < 0 ||
-	    (r->form == KCHANGE_EVICTION && buf_add_str(&path, eviction, err) < 0))
-		return -1;
-	if (!kplan_text_same(&path, &r->path))
-		return malformed(err, "a request for another object than it shows");
-	return fits_body(r, name, live, err);
+	plan_tree_init(&tree);
+	if (kchange_kind_path(&path, name->kind, name->space, name->name, err) == 0 &&
+	    kchange_kind_version(&version, name->kind, err) == 0 &&
+	    plan_tree_parse(&tree, buf_str(&r->body), r->body.len, err) == 0)
+		fits = kplan_text_same(&path, &r->path) && applies_to(&tree, name, live, buf_str(&version));
+	plan_tree_clear(&tree);
+	return fits;
+}
+
+/* Made once more, it is the same. */
+static int fits_verb(const struct kchange_request *r, enum kchange_verb verb, const struct kchange_name *name,
+		     const struct kchange_object *live, int64_t replicas, struct sbx_error *err)
+{
+	int is_eviction = verb == KCHANGE_DRAIN && strcmp(name->kind->kind, "Pod") == 0;
+	struct kchange_request made;
+	int fits = -1;
+
+	if (live == NULL || (!is_eviction && (name->kind->may & 1U << verb) == 0))
+		return 0;
+	kchange_request_init(&made);
+	if ((is_eviction ? kchange_request_evict(&made, name, live, err)
+			 : kchange_request_make(&made, verb, name, live, replicas, err)) == 0)
+		fits = made.form == r->form && kplan_text_same(&made.path, &r->path) &&
+		       kplan_text_same(&made.body, &r->body);
+	kchange_request_clear(&made);
+	return fits;
+}
+
+int kchange_request_fits(const struct kchange_request *r, enum kchange_verb verb, const struct kchange_name *name,
+			 const struct kchange_object *live, int64_t replicas, struct sbx_error *err)
+{
+	int fits = verb != KCHANGE_APPLY	? fits_verb(r, verb, name, live, replicas, err)
+		   : r->form == KCHANGE_APPLIED ? fits_manifest(r, name, live, err)
+						: 0;
+
+	return fits == 0 ? malformed(err, "a request that does something else than it shows") : fits < 0 ? -1 : 0;
 }
 
 /* --- sent --- */

@@ -35,10 +35,11 @@ int kchange_request_write(struct buf *out, const struct kchange_request *request
 int kchange_request_read(struct kchange_request *request, const struct plan_tree *tree, const struct plan_node *node,
 			 struct sbx_error *err);
 
-/* 0 when REQUEST is about NAME and takes for granted that it is LIVE (an object in a plan; NULL: that there is none),
- * else "plan_malformed" (65). */
-int kchange_request_fits(const struct kchange_request *request, const struct kchange_name *name,
-			 const struct kchange_object *live, struct sbx_error *err);
+/* 0 when REQUEST is the one that does VERB to LIVE (an object of NAME in a plan; NULL: there is none), or in a drain
+ * the eviction of it, byte for byte; of an apply, whose body is a manifest, when it applies to that object alone. Else
+ * "plan_malformed" (65). */
+int kchange_request_fits(const struct kchange_request *request, enum kchange_verb verb, const struct kchange_name *name,
+			 const struct kchange_object *live, int64_t replicas, struct sbx_error *err);
 
 /* Send it, so that the server says what it would do and does nothing; or so that it does, once. As kchange_ask. */
 enum kchange_run { KCHANGE_DRY, KCHANGE_FOR_REAL };

@@ -105,17 +105,6 @@ static int send_refused(struct sending *s, struct kchange_step *step, struct sbx
 	return 0;
 }
 
-/* How many changes there are; -1. */
-static int read_all(const struct kchange_plan *plan, struct kchange_step *step, struct sbx_error *err)
-{
-	uint32_t count = 0;
-	int more;
-
-	while ((more = kchange_plan_step(plan, count, step, err)) == 1)
-		count++;
-	return more < 0 ? -1 : (int)count;
-}
-
 int kchange_send(struct kchange_server *server, const struct kchange_plan *plan, kchange_say *say, void *context,
 		 struct sbx_error *err)
 {
@@ -124,13 +113,12 @@ int kchange_send(struct kchange_server *server, const struct kchange_plan *plan,
 	int result = kchange_plan_is_for(plan, server, err);
 
 	kchange_step_init(&step);
-	/* The whole plan is read before any of it is sent. */
+	for (uint32_t i = 0, more = 1; result == 0 && more; i++) {
+		int sent = send_number(&s, i, &step, err);
+		more = sent == 1;
+		result = sent < 0 ? -1 : 0;
+	}
 	if (result == 0)
-		result = read_all(plan, &step, err);
-	for (uint32_t i = 0; result >= 0 && i < (uint32_t)result; i++)
-		if (send_number(&s, i, &step, err) < 0)
-			result = -1;
-	if (result >= 0)
 		result = send_refused(&s, &step, err);
 	if (result == 0 && s.moved.class != SBX_OK)
 		*err = s.moved;

@@ -255,6 +255,47 @@ static void test_equal_large(void)
 	plan_tree_clear(&b);
 }
 
+/* Leaves out "gone", and puts a word in the place of every 1. */
+static enum plan_edit edit(void *context, const struct plan_node *node, struct buf *out, struct sbx_error *e)
+{
+	const struct plan_tree *tree = context;
+
+	if (node->key_len == 4 && memcmp(plan_tree_name(tree, node), "gone", 4) == 0)
+		return PLAN_LEFT_OUT;
+	if (node->kind != PLAN_NUMBER || node->len != 1 || *plan_tree_text(tree, node) != '1')
+		return PLAN_AS_IT_IS;
+	return buf_add_str(out, "\"one\"", e) < 0 ? PLAN_EDIT_FAILED : PLAN_INSTEAD;
+}
+
+static void test_write(void)
+{
+	static const char text[] = "{ \"b\" : [1, 1.50, -0, 1e400, {}], \"ab\": {\"gone\": [2], \"z\": null}, \"a\": "
+				   "\"\\u0000\\\"\\u00e9\\n\", \"\": true, \"gone\": 1}";
+	struct plan_tree tree;
+	auto_buf out = BUF_INIT(1 << 12), small = BUF_INIT(8);
+
+	plan_tree_init(&tree);
+	CHECK(parse(&tree, text) == 0);
+	CHECK(plan_tree_write(&out, &tree, plan_tree_root(&tree), NULL, NULL, &err) == 0);
+	CHECK_STR(buf_str(&out),
+		  "{\"\":true,\"a\":\"\\u0000\\\"\xc3\xa9\\n\",\"ab\":{\"gone\":[2],\"z\":null},\"b\":[1,1."
+		  "50,-0,1e400,{}],\"gone\":1}");
+	/* Read and written again, it is the same. */
+	auto_buf again = BUF_INIT(1 << 12);
+	CHECK(parse(&tree, buf_str(&out)) == 0);
+	CHECK(plan_tree_write(&again, &tree, plan_tree_root(&tree), NULL, NULL, &err) == 0);
+	CHECK_STR(buf_str(&again), buf_str(&out));
+	buf_reset(&out);
+	CHECK(plan_tree_write(&out, &tree, plan_tree_root(&tree), edit, &tree, &err) == 0);
+	CHECK_STR(buf_str(&out),
+		  "{\"\":true,\"a\":\"\\u0000\\\"\xc3\xa9\\n\",\"ab\":{\"z\":null},\"b\":[\"one\",1.50,-0,1e400,"
+		  "{}]}");
+	CHECK(plan_tree_write(&small, &tree, plan_tree_root(&tree), NULL, NULL, &err) == -1);
+	CHECK_STR(err.code, "too_large");
+	sbx_error_clear(&err);
+	plan_tree_clear(&tree);
+}
+
 int main(void)
 {
 	test_find();
@@ -265,5 +306,6 @@ int main(void)
 	test_too_large();
 	test_equal();
 	test_equal_large();
+	test_write();
 	return unit_done();
 }
