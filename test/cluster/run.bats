@@ -83,6 +83,28 @@ teardown() { cluster_teardown; }
 	refute_contains "$(said out 2)" secret-of-the-test
 }
 
+@test "a kubeconfig that has its token from a program: where the settings allow that by its name" {
+	local token
+	token=$(sed -n 's/.*user: {token: "\(.*\)"}/\1/p' "$SBX_OUT")
+	[ -n "$token" ]
+	cat >"$D/plugin" <<-PLUGIN
+		#!/bin/sh
+		echo '{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","status":{"token":"$token"}}'
+	PLUGIN
+	chmod 700 "$D/plugin"
+	sed 's|user: {token: .*|user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: give-token, interactiveMode: Never}}|' "$SBX_OUT" >"$D/exec.kubeconfig"
+	chmod 600 "$D/exec.kubeconfig"
+	request ".settings.kubeconfig = \"$D/exec.kubeconfig\" | .settings.exec = {\"give-token\": \"$D/plugin\"}"
+	probe_step print hello
+	drive 0
+	assert_equal "$(said out 1)" hello
+	refute_contains "$(cat "$D/frames")$stderr" "$token"
+	new_call
+	request ".settings.kubeconfig = \"$D/exec.kubeconfig\""
+	drive 78
+	assert_equal "$(event failed .code)" kubeconfig
+}
+
 @test "a step that stays is ended at the deadline, and the driver waits until its Pod is gone" {
 	request '.limits.deadline_ms = 4000'
 	probe_step stubborn

@@ -157,3 +157,29 @@ refused() {
 	handed '-1 minute' hello
 	refused signed_text_expired
 }
+
+@test "a text counts once: the chain asks anew; the image alone cannot see that, nor who asked, and names the text by its digest" {
+	asked say once
+	local first=$approval
+	signed_by alice
+	call 0 say once
+	local text
+	text=$(member .result.isolation.approval.text_sha256 <<<"$output")
+	asked say once
+	[ "$approval" != "$first" ]
+	# Somebody else who asks for the same is not served by it either.
+	run_sbx 75 sbx-call --principal mallory say word=once
+	assert_equal "$(jq -rs --arg text "$text" 'map(select(.event == "sandbox.completed" and .approval.text_sha256 == $text)) | length' "$T/var/audit.jsonl")" 1
+	# A machine that is not sound can use it again within its time: each run names it.
+	handed '+4 minutes' hello
+	text=$(frame hello .approval.text_sha256)
+	[ -n "$text" ]
+	rm "$D/control"
+	driver_setup
+	new_call
+	request
+	drive 0
+	driver_teardown
+	assert_equal "$(said out 1)" hello
+	assert_equal "$(frame hello .approval.text_sha256)" "$text"
+}
