@@ -17,6 +17,73 @@ kubectl() {
 	UP=(env -u SBX_EGRESS PATH="$BATS_TEST_TMPDIR/bin:$PATH" SBX_CONTEXT=fake SBX_IMAGE=localhost/x:1 "SBX_OUT=$BATS_TEST_TMPDIR/out")
 }
 
+# stands_in NAME SCRIPT: a program in PATH that notes its arguments and then does this.
+stands_in() {
+	mkdir -p "$BATS_TEST_TMPDIR/bin"
+	printf '#!/bin/sh\necho "%s $*" >>"%s/asked"\n%s\n' "$1" "$BATS_TEST_TMPDIR" "$2" >"$BATS_TEST_TMPDIR/bin/$1"
+	chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+}
+
+# kind_tree: the scripts in a tree whose cluster.yaml takes gVisor from a directory of the test.
+kind_tree() {
+	local tree=$BATS_TEST_TMPDIR/tree program
+	mkdir -p "$tree" "$BATS_TEST_TMPDIR/runsc"
+	cp -r "$ROOT/scripts" "$ROOT/cluster" "$tree"
+	sed -i "s|/usr/local/bin/\([a-z0-9-]*\), containerPath|$BATS_TEST_TMPDIR/runsc/\1, containerPath|" "$tree/cluster/kind/cluster.yaml"
+	for program in runsc containerd-shim-runsc-v1; do
+		touch "$BATS_TEST_TMPDIR/runsc/$program"
+		chmod +x "$BATS_TEST_TMPDIR/runsc/$program"
+	done
+	echo 'kind: List' >"$BATS_TEST_TMPDIR/calico.yaml"
+	stands_in docker 'exit 0'
+	stands_in kind 'exit 0'
+	stands_in kubectl 'case "$*" in *kustomize*) exit 9 ;; *" get endpoints "*) printf 192.0.2.1:6443 ;; esac'
+	UP=(env -u SBX_CONTEXT -u SBX_EGRESS -u SBX_OVERLAY PATH="$BATS_TEST_TMPDIR/bin:$PATH" SBX_IMAGE=localhost/x:1 SBX_KIND=here
+		"SBX_CALICO=$BATS_TEST_TMPDIR/calico.yaml" "$tree/scripts/up")
+}
+
+asked() {
+	grep -E '^(kind|kubectl)' "$BATS_TEST_TMPDIR/asked" | grep -v 'get clusters' | head -n "$1"
+}
+
+@test "a cluster of kind is made, Calico put into it, and then made ready; one that is there is not made again" {
+	kind_tree
+	run_sbx 9 "${UP[@]}"
+	assert_equal "$(asked 5)" "kind create cluster --name here --config cluster/kind/cluster.yaml
+kubectl --context=kind-here apply -f $BATS_TEST_TMPDIR/calico.yaml
+kubectl --context=kind-here set env daemonset/calico-node --namespace=kube-system FELIX_IPV6SUPPORT=true
+kubectl --context=kind-here rollout status daemonset/calico-node --namespace=kube-system --timeout=300s
+kubectl --context=kind-here wait nodes --all --for=condition=Ready --timeout=120s"
+	grep -q '^kubectl kustomize cluster/kind$' "$BATS_TEST_TMPDIR/asked"
+	rm "$BATS_TEST_TMPDIR/asked"
+	stands_in kind 'echo other; echo here'
+	run_sbx 9 "${UP[@]}"
+	assert_contains "$(asked 1)" 'kubectl --context=kind-here apply -f'
+}
+
+@test "a cluster of kind that cannot be: a sentence that says why, and nothing further is done" {
+	local row
+	for row in 'docker:exit 1:no docker daemon' 'kind:case $1 in create) exit 1 ;; esac:kind could not make' 'kubectl:case "$*" in *rollout*) exit 1 ;; esac:Calico does not start'; do
+		kind_tree
+		stands_in "${row%%:*}" "$(cut -d: -f2 <<<"$row")"
+		run_sbx 1 "${UP[@]}"
+		assert_contains "$stderr" "${row##*:}"
+		run -1 grep -q kustomize "$BATS_TEST_TMPDIR/asked"
+		rm "$BATS_TEST_TMPDIR/asked"
+	done
+	kind_tree
+	rm "$BATS_TEST_TMPDIR/runsc/containerd-shim-runsc-v1"
+	run_sbx 1 "${UP[@]}"
+	assert_contains "$stderr" runsc/containerd-shim-runsc-v1
+	kind_tree
+	rm "$BATS_TEST_TMPDIR/calico.yaml"
+	run_sbx 1 "${UP[@]}"
+	assert_contains "$stderr" SBX_CALICO
+	kind_tree
+	run_sbx 1 env SBX_KIND=-x "${UP[@]/SBX_KIND=here/SBX_KIND=-x}"
+	assert_contains "$stderr" SBX_KIND
+}
+
 @test "a cluster that does not say where its API server is: a sentence, and nothing is made" {
 	local row
 	for row in :1 :0 ::0; do
