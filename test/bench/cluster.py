@@ -51,7 +51,7 @@ class Api:
                 self.connection.request(method, path, text, self.headers)
                 answer = self.connection.getresponse()
                 return answer.status, answer.read()
-            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            except (http.client.RemoteDisconnected, ssl.SSLEOFError, BrokenPipeError, ConnectionResetError):
                 # The server closes what has been idle for some minutes, and then read nothing of this.
                 self.connection.close()
                 if not again:

@@ -166,7 +166,7 @@ ci() {
 	assert_equal "$made" ''
 	ci KUBECONFIG=/x SBX_CONTEXT=c VAULT_ADDR=y
 	assert_contains "$made" 'make test-cluster FILES=rbac run'
-	assert_contains "$output" 'NOT RUN: of make test-cluster: apply kill'
+	assert_contains "$output" 'NOT RUN: of make test-cluster: apply '
 	assert_contains "$output" 'NOT RUN: of make test-vault:'
 	ci KUBECONFIG=/x SBX_CONTEXT=c VAULT_ADDR=y SBX_CI_RIG=all
 	refute_contains "$made" FILES
