@@ -10,7 +10,8 @@ static const int64_t lifetime_margin_ms = 60 * 1000;
 static const int64_t lifetime_default_ms = 10 * 60 * 1000;
 
 /* What of a scope is ours, and no setting of its provider. */
-static const char *const own_members[] = {"provider", "lifetime", "reads_secrets", "namespaces", "permissions"};
+static const char *const own_members[] = {"provider",	"lifetime",   "reads_secrets",
+					  "only_reads", "namespaces", "permissions"};
 
 int scope_lists(jv list, const char *text)
 {

@@ -100,6 +100,8 @@ int scope_check(const struct schema *s, const struct yaml_at *at, const char *na
 	if (json_bool(scope, "reads_secrets") < 0)
 		return schema_fail(s, at, "say reads_secrets: true or false",
 				   "must say whether its bearer can read secrets");
+	if (json_has(scope, "only_reads") && json_bool(scope, "only_reads") < 0)
+		return schema_fail(s, at, "only_reads: true or false", "must say whether its bearer can only read");
 	for (int i = jv_object_iter(scope); jv_object_iter_valid(scope, i); i = jv_object_iter_next(scope, i)) {
 		auto_jv key = jv_object_iter_key(scope, i), value = jv_object_iter_value(scope, i);
 		struct yaml_at here = {.up = at, .key = json_text(key)};
@@ -174,6 +176,13 @@ static int check_only_reads(const struct scope_check *c, const struct yaml_at *a
 
 	if (!steps_analyse(c->tool))
 		return 0;
+	/* Not said is not harmless: a scope that is only a role's name may do whatever that role may. */
+	if (!jv_is_valid(list) && json_bool(scope, "only_reads") != 1)
+		return schema_fail(
+			c->s, at,
+			"add permissions: to the scope, or only_reads: true where its provider has no such words",
+			"a tool that makes a plan gets a credential that can only read, and this scope does not say "
+			"so");
 	for (int i = 0, n = json_length(list); i < n; i++) {
 		auto_jv word = json_at(list, i);
 		if (permission_parse(json_text(word), &permission) == 0 && permission_only_reads(&permission))

@@ -108,6 +108,34 @@ settings() { # [FILE]
 	assert_equal "$(left)" ''
 }
 
+# granted TOKEN-FILE NAMESPACE: what the API server lets its bearer do there, a line for each resource and verb, without what everybody may.
+granted() {
+	assert_equal "$(api "$1" POST /apis/authorization.k8s.io/v1/selfsubjectrulesreviews '{"spec":{"namespace":"'"$2"'"}}')" 201
+	jq -r '.status.resourceRules[] | select(.apiGroups | any(IN("authorization.k8s.io", "authentication.k8s.io")) | not) |
+		.apiGroups[] as $group | .resources[] as $resource | .verbs[] | "\($group) \($resource) \(.)"' "$BATS_TEST_TMPDIR/answer" | sort
+}
+
+@test "the rules that --explain prints, as a Role, give what the permissions say and nothing else" {
+	local words='["pods:get","pods:list","pods/log:get","deployments.apps:get","deployments.apps/scale:patch","jobs.batch:create","networkpolicies.networking.k8s.io:watch"]'
+	printf '{"sbx":1,"call":{"id":"%s","params":{},"principal":{"name":"agent","uid":0,"via":"uid"},"time":"2026-01-01T00:00:00Z","tool":"t"},"policy":{"credentials":[{"as":"token","lifetime_s":600,"namespace":"%s","permissions":%s,"provider":"kubernetes","scope":"s","settings":{},"target":null}],"effect":"allow"},"seals":[]}' \
+		"$CALL" "$NS" "$words" >"$T/call.json"
+	run_sbx 0 sbx-cred --explain <"$T/call.json"
+	sed -n '/^  may /,/^  [a-z]/p' <<<"$output" | sed -n 's/^[^{]*\({.*}\)$/\1/p' | jq -s --arg ns "$NS" \
+		'{apiVersion: "rbac.authorization.k8s.io/v1", kind: "Role", metadata: {name: "explained", namespace: $ns}, rules: .}' >"$T/role"
+	kube apply -f "$T/role"
+	kube create serviceaccount explained
+	kube create rolebinding explained --role=explained --serviceaccount="$NS:explained"
+	kube create token explained --duration=10m >"$T/minted"
+	jq -r '.[] | capture("^(?<r>[^.:/]+)([.](?<g>[^:/]+))?(?<s>/[^:]+)?:(?<v>.*)$") | "\(.g // "") \(.r)\(.s // "") \(.v)"' <<<"$words" | sort >"$T/wanted"
+	knows() { [ "$(granted "$T/minted" "$NS")" = "$(cat "$T/wanted")" ]; }
+	wait_until 5 knows
+	assert_equal "$(granted "$T/minted" default)" ''
+	# What the API server says of single ones.
+	assert_equal "$(may get pods) $(may list pods) $(may get pods --subresource=log) $(may patch deployments.apps --subresource=scale) $(may create jobs.batch)" 'yes yes yes yes yes'
+	assert_equal "$(may watch pods) $(may delete pods) $(may patch deployments.apps) $(may get jobs.batch) $(may get secrets) $(may list pods --namespace=default)" \
+		'no no no no no no'
+}
+
 @test "a token that is not bound is refused by the cluster; where it is not, it expires, and that is said" {
 	mint 77 '.settings.bound = false'
 	assert_call cluster_admission

@@ -17,6 +17,7 @@ static const char root_yaml[] =
 	"  other: {path: /bin/other, env: {A_FIXED: two}}\n"
 	"scopes:\n"
 	"  plain: {audience: a, reads_secrets: false}\n"
+	"  reader: {audience: a, reads_secrets: false, only_reads: true}\n"
 	"  secrets: {audience: a, reads_secrets: true, provider: jwt, lifetime: 1h}\n"
 	"  pods: {at: \"{namespace}/x\", reads_secrets: false, namespaces: [web, shop], permissions: [\"pods:get\", \"pods:list\"]}\n"
 	"  patch: {reads_secrets: false, permissions: [\"deployments.apps:get\", \"deployments.apps:patch\"]}\n"
@@ -131,6 +132,8 @@ static const struct {
 	 "does not grant this"},
 	{TOOL ECHO "credentials: [{scope: patch, as: token, env: TOKEN_FILE}]\n", NULL},
 	{TOOL PLANS "credentials: [{scope: patch, as: token, env: TOKEN_FILE}]\n", "can only read"},
+	{TOOL PLANS "credentials: [{scope: plain, as: token, env: TOKEN_FILE}]\n", "this scope does not say so"},
+	{TOOL PLANS "credentials: [{scope: reader, as: token, env: TOKEN_FILE}]\n", NULL},
 	{TOOL PLANS "credentials: [{scope: pods, as: token, env: TOKEN_FILE, namespace: web}]\n", NULL},
 	{TOOL "steps: [{argv: [echo], analyse: jq}]\n", "nothing reads this kind of output"},
 	{TOOL ECHO "limits: {deadline: 300}\n", "must be a duration"},
@@ -542,7 +545,7 @@ static void test_run(void)
 		     "workspace: {tree: ., cwd: \"{d}\", state: {path: \"{d}\"}}\n"
 		     "steps: [[echo, init], [echo, plan], {argv: [echo, show, {artifact: plan}], analyse: terraform}]\n"
 		     "produces: {plan: plan.bin}\n"
-		     "credentials: [{scope: plain, as: token, env: TOKEN_FILE}]\n"
+		     "credentials: [{scope: reader, as: token, env: TOKEN_FILE}]\n"
 		     "limits: {deadline: 20m, memory: 2Gi}\n";
 	const char *got = decided(plan_tool, "{\"d\":\"envs/staging\"}");
 
@@ -558,7 +561,7 @@ static void test_run(void)
 		"\"program\":\"echo\"}"));
 	CHECK(has(got, "\"deadline_ms\":1200000,\"files\":1024,\"grace_ms\":10000,\"memory\":2147483648"));
 	/* The credential outlives deadline and grace by a minute. */
-	CHECK(has(got, "\"lifetime_s\":1270,\"provider\":\"jwt\",\"scope\":\"plain\",\"settings\":{\"audience\":\"a\"},"
+	CHECK(has(got, "\"lifetime_s\":1270,\"provider\":\"jwt\",\"scope\":\"reader\",\"settings\":{\"audience\":\"a\"},"
 		       "\"target\":null"));
 	CHECK(has(got, "\"credentials_env\":[{\"env\":\"TOKEN_FILE\",\"index\":0}]"));
 	CHECK(has(got, "\"env\":{\"A_FIXED\":\"one\"}"));
