@@ -9,6 +9,8 @@ static const char usage[] =
 	"usage: sbx-cred-kubernetes mint --secret-fd N [--config FILE] [--lock-fd N]...   < request\n"
 	"       sbx-cred-kubernetes revoke [--config FILE]   < request\n";
 
+enum { ASK_MS = 3000 /* kept for the API server when a program gives us our login */ };
+
 struct program {
 	struct provider_work work;
 	jv target;
@@ -34,7 +36,7 @@ static int open_server(struct program *p, struct sbx_error *err)
 	auto_jv settings = config_settings(p->work.config.providers, "kubernetes");
 	p->target = json_object(p->work.request, "target");
 	if (kube_cred_settings_read(settings, p->target, &p->settings, err) < 0 ||
-	    kube_login_access(&p->settings.login, &p->access, err) < 0)
+	    kube_login_access(&p->settings.login, p->cred.deadline - ASK_MS, &p->access, err) < 0)
 		return -1;
 	p->identity = kube_identity(&p->access);
 	p->cred.server = p->access.server;

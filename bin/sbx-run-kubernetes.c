@@ -27,6 +27,7 @@ static const char usage[] =
 
 static const size_t request_max = (size_t)1 << 20;
 static const int64_t mend_ms = 45000;  /* whoever mends has a minute */
+static const int64_t login_ms = 20000; /* a program that gives us our login may ask a server for it */
 static const int64_t check_ms = 30000; /* where the limits name no deadline_ms */
 /* The cluster's own deadline comes after ours: it is for a driver that was killed. */
 static const int64_t cluster_slack_s = 30;
@@ -125,7 +126,7 @@ static int read_request(struct start *s, struct sbx_error *err)
 
 static int connect_cluster(struct start *s, struct sbx_error *err)
 {
-	if (kube_login_access(&s->settings.login, &s->access, err) < 0)
+	if (kube_login_access(&s->settings.login, clock_mono_ms() + login_ms, &s->access, err) < 0)
 		return -1;
 	s->identity = kube_identity(&s->access);
 	s->http = http_new(&s->identity, err);

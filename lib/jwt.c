@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base64url.h"
 #include "digest.h"
 #include "io.h"
 
@@ -16,72 +17,6 @@ enum {
 	TOKEN_PARTS = 3,
 	HEADER_MAX = 512, /* ours has some 90 bytes */
 };
-
-/* ---- base64url without padding, RFC 4648 section 5 and RFC 7515 appendix C ---- */
-
-static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-static size_t encoded_size(size_t n)
-{
-	return (n * 4 + 2) / 3;
-}
-
-/* OUT holds encoded_size(n). */
-static void encode(const unsigned char *in, size_t n, char *out)
-{
-	for (size_t i = 0; i < n; i += 3) {
-		size_t left = n - i;
-		uint32_t v =
-			(uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) | (left > 2 ? in[i + 2] : 0u);
-		*out++ = alphabet[v >> 18 & 63];
-		*out++ = alphabet[v >> 12 & 63];
-		if (left > 1)
-			*out++ = alphabet[v >> 6 & 63];
-		if (left > 2)
-			*out++ = alphabet[v & 63];
-	}
-}
-
-static int encode_into(struct secret *out, const void *bytes, size_t n, struct sbx_error *err)
-{
-	if (encoded_size(n) > out->cap - out->len)
-		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "a token is larger than its place");
-	encode(bytes, n, (char *)out->data + out->len);
-	out->len += encoded_size(n);
-	return 0;
-}
-
-static int digit(unsigned char c)
-{
-	const char *at = c == '\0' ? NULL : strchr(alphabet, c);
-
-	return at == NULL ? -1 : (int)(at - alphabet);
-}
-
-/* Into an empty OUT, a NUL behind the bytes. Spare bits must be zero: one token has one spelling. */
-static int decode(const unsigned char *in, size_t n, struct secret *out, struct sbx_error *err)
-{
-	uint32_t v = 0;
-	unsigned bits = 0;
-
-	if (n % 4 == 1)
-		return -1;
-	if (secret_alloc(out, n + 1, err) < 0)
-		return -1;
-	for (size_t i = 0; i < n; i++) {
-		int d = digit(in[i]);
-		if (d < 0)
-			return -1;
-		v = (v << 6 | (uint32_t)d) & 0xffff;
-		bits += 6;
-		if (bits >= 8) {
-			bits -= 8;
-			out->data[out->len++] = (unsigned char)(v >> bits);
-		}
-	}
-	out->data[out->len] = '\0';
-	return (v & ((1u << bits) - 1)) == 0 ? 0 : -1;
-}
 
 /* ---- the key ---- */
 
@@ -95,11 +30,11 @@ static struct coordinates coordinates(const struct jwt_key *key)
 	struct coordinates c = {"", ""};
 
 	if (key->algorithm == JWT_EDDSA) {
-		encode(key->public, key->public_len, c.x);
+		base64url_encode(key->public, key->public_len, c.x);
 		return c;
 	}
-	encode(key->public + 1, COORDINATE, c.x);
-	encode(key->public + 1 + COORDINATE, COORDINATE, c.y);
+	base64url_encode(key->public + 1, COORDINATE, c.x);
+	base64url_encode(key->public + 1 + COORDINATE, COORDINATE, c.y);
 	return c;
 }
 
@@ -122,7 +57,7 @@ int jwt_key_derive(struct jwt_key *key, struct sbx_error *err)
 			     c.x, c.y);
 	digest_sha256(members, (size_t)n, digest);
 	memset(key->kid, 0, sizeof key->kid);
-	encode(digest, sizeof digest, key->kid);
+	base64url_encode(digest, sizeof digest, key->kid);
 	return 0;
 }
 
@@ -202,16 +137,16 @@ int jwt_sign(const struct jwt_key *key, jv claims, struct secret *token, struct 
 		     key->kid) < 0 ||
 	    json_write(claims, &payload, err) < 0)
 		return -1;
-	size_t size =
-		encoded_size(header.len) + encoded_size(payload.len) + encoded_size(JWT_SIGNATURE_SIZE) + TOKEN_PARTS;
-	if (secret_alloc(token, size, err) < 0 || encode_into(token, header.data, header.len, err) < 0 ||
-	    secret_append(token, ".", 1, err) < 0 || encode_into(token, payload.data, payload.len, err) < 0)
+	size_t size = base64url_size(header.len) + base64url_size(payload.len) + base64url_size(JWT_SIGNATURE_SIZE) +
+		      TOKEN_PARTS;
+	if (secret_alloc(token, size, err) < 0 || base64url_append(token, header.data, header.len, err) < 0 ||
+	    secret_append(token, ".", 1, err) < 0 || base64url_append(token, payload.data, payload.len, err) < 0)
 		return -1;
 	if (jwt_alg_sign(key->algorithm, &key->seed, key->public, token->data, token->len, signature) < 0)
 		return sbx_fail(err, SBX_BUG, "cannot_sign", "the token could not be signed");
 	int result = secret_append(token, ".", 1, err);
 	if (result == 0)
-		result = encode_into(token, signature, sizeof signature, err);
+		result = base64url_append(token, signature, sizeof signature, err);
 	explicit_bzero(signature, sizeof signature);
 	return result;
 }
@@ -268,7 +203,7 @@ static int check_header(const struct jwt_key *key, const struct part *part, stru
 	auto_secret bytes = SECRET_INIT;
 	auto_jv header = jv_invalid();
 
-	if (decode(part->at, part->len, &bytes, err) < 0 ||
+	if (base64url_decode(part->at, part->len, &bytes, err) < 0 ||
 	    json_parse((const char *)bytes.data, bytes.len, HEADER_MAX, &header, err) < 0)
 		return malformed(err);
 	auto_free char *unknown = json_unknown_key(header, known);
@@ -288,7 +223,7 @@ static int check_signature(const struct jwt_key *key, const struct secret *token
 {
 	auto_secret signature = SECRET_INIT;
 
-	if (decode(part->at, part->len, &signature, err) < 0 || signature.len != JWT_SIGNATURE_SIZE)
+	if (base64url_decode(part->at, part->len, &signature, err) < 0 || signature.len != JWT_SIGNATURE_SIZE)
 		return malformed(err);
 	size_t covered = (size_t)(part->at - token->data) - 1;
 	return jwt_alg_verify(key->algorithm, key->public, token->data, covered, signature.data)
@@ -307,7 +242,7 @@ int jwt_verify(const struct jwt_key *key, const struct secret *token, jv *claims
 		return malformed(err);
 	if (check_header(key, &parts[0], err) < 0 || check_signature(key, token, &parts[2], err) < 0)
 		return -1;
-	if (decode(parts[1].at, parts[1].len, &bytes, err) < 0 ||
+	if (base64url_decode(parts[1].at, parts[1].len, &bytes, err) < 0 ||
 	    json_parse((const char *)bytes.data, bytes.len, LIMIT_SECRET, &read, err) < 0 ||
 	    jv_get_kind(read) != JV_KIND_OBJECT)
 		return malformed(err);

@@ -7,7 +7,11 @@
 #include "clock.h"
 #include "kube_ask.h"
 
-enum { LOOK_MS = 100, KEEP_MS = 1500 /* a look that begins has at least this */ };
+enum {
+	LOOK_MS = 100,
+	KEEP_MS = 1500, /* a look that begins has at least this */
+	LEEWAY_S = 60,	/* an API server takes a token for as long after its end */
+};
 
 /* Delete, and again until the server knows of none: a finalizer keeps an object, and with it the token, that was
  * deleted. So no right to read Secrets is needed. 1: gone, 0: something holds it, -1: not known. */
@@ -45,7 +49,10 @@ static void say(const struct provider_journal *journal, int is_gone, struct prov
 	char expires[CLOCK_RFC3339_SIZE];
 
 	clock_format(provider_journal_end_time(journal), expires);
-	if (!is_gone)
+	if (!is_gone && clock_seconds() >= provider_journal_end_time(journal) + LEEWAY_S)
+		provider_say(outcome, "expires", "deleted, but a finalizer held it; the token ended by itself at %s",
+			     expires);
+	else if (!is_gone)
 		provider_say(outcome, "deferred", "deleted, but a finalizer holds it; the token lives until %s at most",
 			     expires);
 	else if (json_bool(journal->record, "anchor") != 1)

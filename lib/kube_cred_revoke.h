@@ -6,9 +6,9 @@
 
 /* Delete the binding, then the anchor, of JOURNAL (read), until the API server says that there is none: with the first
  * the token can do nothing more, with the second it is refused. The namespace of CRED is not looked at. "deferred" when
- * something is still there, or nothing can be deleted yet; "expires" for a token that is not bound; in both the proof
- * says until when. -1 when the server could not be asked, "cluster_target" (78) when it is another than the one that
- * made it. */
+ * something is still there, or nothing can be deleted yet; "expires" for a token that is not bound, and for one that
+ * ended by itself meanwhile; in both the proof says until when. -1 when the server could not be asked, "cluster_target"
+ * (78) when it is another than the one that made it. */
 int kube_cred_revoke(const struct kube_cred *cred, const struct provider_journal *journal,
 		     struct provider_outcome *outcome, struct sbx_error *err);
 

@@ -11,7 +11,6 @@
 #include "spawn.h"
 #include "yaml_walk.h"
 
-static const int64_t answer_ms = 20000; /* some ask a server, or renew what they hold */
 static const size_t answer_max = (size_t)256 << 10;
 static const char *const versions[] = {"client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"};
 enum { ALWAYS = 5, INFO_SIZE = 256 };
@@ -145,7 +144,8 @@ static int read_answer(const struct kube_exec *exec, const struct secret *out, c
 
 /* --- the start --- */
 
-static int start(const struct kube_exec *exec, const char *program, struct secret *out, struct sbx_error *err)
+static int start(const struct kube_exec *exec, const char *program, int64_t deadline, struct secret *out,
+		 struct sbx_error *err)
 {
 	static const char *const always[ALWAYS - 1] = {"HOME=/nonexistent", "LC_ALL=C", "TZ=UTC", "PATH=/usr/bin:/bin"};
 	const char *argv[KUBE_EXEC_ARGS + 2] = {exec->command}, *envp[ALWAYS + KUBE_EXEC_ENV + 1];
@@ -167,7 +167,7 @@ static int start(const struct kube_exec *exec, const char *program, struct secre
 	envp[n++] = info;
 	envp[n] = NULL;
 	struct spawn what = {.path = program, .argv = argv, .envp = envp, .flags = SPAWN_GROUP};
-	if (spawn_capture_secret(&what, out, clock_mono_ms() + answer_ms, &status, &why) < 0)
+	if (spawn_capture_secret(&what, out, deadline, &status, &why) < 0)
 		return failed(err, strcmp(why.code, "timeout") == 0 ? "did not answer in time"
 								    : "cannot be started or read");
 	return spawn_exit_code(status) == 0 ? 0 : failed(err, "failed");
@@ -181,8 +181,8 @@ static int is_known(const char *version)
 	return 0;
 }
 
-int kube_exec_run(const struct kube_exec *exec, const char *program, const struct kube_exec_given *given,
-		  struct sbx_error *err)
+int kube_exec_run(const struct kube_exec *exec, const char *program, int64_t deadline,
+		  const struct kube_exec_given *given, struct sbx_error *err)
 {
 	auto_secret out = SECRET_INIT;
 	auto_fd fd = io_open_file(AT_FDCWD, program, IO_TRUSTED, err);
@@ -191,7 +191,7 @@ int kube_exec_run(const struct kube_exec *exec, const char *program, const struc
 		return -1;
 	if (!is_known(exec->version))
 		return bad(err, "wants an unknown version of its program's answer");
-	if (secret_alloc(&out, answer_max, err) < 0 || start(exec, program, &out, err) < 0)
+	if (secret_alloc(&out, answer_max, err) < 0 || start(exec, program, deadline, &out, err) < 0)
 		return -1;
 	return read_answer(exec, &out, given, err);
 }

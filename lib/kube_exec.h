@@ -31,9 +31,9 @@ struct kube_exec_given {
 
 /* Start PROGRAM, a whole path of a file that root or we own and nobody else can write, with the arguments of EXEC, and
  * an environment of what EXEC names and what every child of ours gets. "credential_program" (69): it failed, said
- * nothing in time, or not what it should; nothing that it printed is in the error. */
-int kube_exec_run(const struct kube_exec *exec, const char *program, const struct kube_exec_given *given,
-		  struct sbx_error *err);
+ * nothing before DEADLINE (clock_mono_ms), or not what it should; nothing that it printed is in the error. */
+int kube_exec_run(const struct kube_exec *exec, const char *program, int64_t deadline,
+		  const struct kube_exec_given *given, struct sbx_error *err);
 
 void kube_exec_clear(struct kube_exec *exec);
 

@@ -30,7 +30,8 @@ int kube_login_read(jv settings, const char *section, struct kube_login *out, st
 		       : kube_login_wrong(section, "context", "a context of the kubeconfig file", err);
 }
 
-static int run_program(const struct kube_login *login, struct kube_access *access, struct sbx_error *err)
+static int run_program(const struct kube_login *login, int64_t deadline, struct kube_access *access,
+		       struct sbx_error *err)
 {
 	auto_jv allowed = json_object(login->settings, "exec");
 	const struct kube_exec_given given = {.token = &access->token, .key = &access->key, .cert = &access->cert};
@@ -39,7 +40,7 @@ static int run_program(const struct kube_login *login, struct kube_access *acces
 		return 0;
 	const char *program = json_str(allowed, access->exec.command);
 	if (program != NULL && program[0] == '/')
-		return kube_exec_run(&access->exec, program, &given, err);
+		return kube_exec_run(&access->exec, program, deadline, &given, err);
 	sbx_fail(err, SBX_CONFIG, "kubeconfig",
 		 "the kubeconfig file gets its credential from a program that is not allowed");
 	return sbx_hint(err,
@@ -48,10 +49,12 @@ static int run_program(const struct kube_login *login, struct kube_access *acces
 			access->exec.command, login->section);
 }
 
-int kube_login_access(const struct kube_login *login, struct kube_access *access, struct sbx_error *err)
+int kube_login_access(const struct kube_login *login, int64_t deadline, struct kube_access *access,
+		      struct sbx_error *err)
 {
 	if (login->kubeconfig == NULL)
 		return kubeconfig_in_cluster(login->server, access, err);
-	return kubeconfig_read(login->kubeconfig, login->context, access, err) < 0 ? -1
-										   : run_program(login, access, err);
+	return kubeconfig_read(login->kubeconfig, login->context, access, err) < 0
+		       ? -1
+		       : run_program(login, deadline, access, err);
 }

@@ -21,7 +21,9 @@ int kube_login_read(jv settings, const char *section, struct kube_login *out, st
 /* That error for a member of SECTION; returns -1. */
 int kube_login_wrong(const char *section, const char *member, const char *wanted, struct sbx_error *err);
 
-/* What the file says; the program that it names for a credential is started where exec: of the settings allows it. */
-int kube_login_access(const struct kube_login *login, struct kube_access *access, struct sbx_error *err);
+/* What the file says; the program that it names for a credential is started where exec: of the settings allows it, and
+ * ended at DEADLINE (clock_mono_ms). */
+int kube_login_access(const struct kube_login *login, int64_t deadline, struct kube_access *access,
+		      struct sbx_error *err);
 
 #endif

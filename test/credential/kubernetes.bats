@@ -223,6 +223,16 @@ granted() {
 	kube patch secret "sbx-cred-$LEASE" --type=merge -p '{"metadata":{"finalizers":null}}' >/dev/null
 	revoke 0 revoked
 	assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
+	# Held for longer than the token lives: that is over then, and it is not called revoked.
+	LEASE=$(head -c 16 /dev/urandom | xxd -p)
+	mint 0
+	kube patch secret "sbx-cred-$LEASE" --type=merge -p '{"metadata":{"finalizers":["example.com/holds"]}}' >/dev/null
+	jq -c '.expires_at = (now | floor) - 61' "$T/var/kubernetes/$LEASE" >"$T/journal"
+	cat "$T/journal" >"$T/var/kubernetes/$LEASE"
+	revoke 0 expires
+	assert_contains "$output" 'the token ended by itself at 20'
+	assert_equal "$(ls "$T/var/kubernetes")" ''
+	kube patch secret "sbx-cred-$LEASE" --type=merge -p '{"metadata":{"finalizers":null}}' >/dev/null
 }
 
 @test "what the cluster refuses has its code and the cluster's words, and leaves nothing" {
