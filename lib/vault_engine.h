@@ -10,6 +10,7 @@ struct vault_engine {
 	const char *path;		    /* between mount and role: "creds" */
 	const char *secrets[VAULT_SECRETS]; /* in data of the answer */
 	int64_t lifetime_min_s;		    /* less is not made, and said only when half of it exists */
+	const char *lives_on;		    /* what it is, where it does */
 	/* 1: what the role makes lives on when its lease has ended, 0: it does not, -1. */
 	int (*outlives)(const struct vault *vault, const struct vault_scope *scope, const struct vault_session *session,
 			struct sbx_error *err);

@@ -151,7 +151,7 @@ static int mint(const struct vault *vault, const struct vault_scope *scope, cons
 	    read_credential(vault_engine(scope->engine), &reply, wish, minted, err) < 0)
 		return -1;
 	/* What lives on is to be told with its own end. */
-	return json_bool(journal->record, "fixed") != 1
+	return json_str(journal->record, "lives_on") == NULL
 		       ? 0
 		       : provider_journal_add(journal, json_set_int(jv_object(), "expires_at", minted->expires_at),
 					      err);
@@ -186,9 +186,8 @@ int vault_mint(const struct vault *vault, const struct vault_settings *settings,
 		wish.lifetime_s = engine->lifetime_min_s;
 	/* Nothing of it lives longer, whatever becomes of us. */
 	jv members = json_set_int(jv_object(), "expires_at", clock_seconds() + wish.lifetime_s + CHILD_MARGIN_S);
-	members = json_set_bool(json_set_int(members, "made_at", clock_seconds()), "fixed", outlives);
-	if (scope->engine == VAULT_ENGINE_AWS)
-		members = json_set_bool(members, "aws", 1);
+	members = json_set_int(members, "made_at", clock_seconds());
+	members = json_set_str(members, "lives_on", outlives ? engine->lives_on : NULL);
 	enum vault_answer last = VAULT_UNKNOWN;
 	if (provider_journal_begin(journal, members, err) < 0)
 		return -1;

@@ -1,5 +1,5 @@
-/* One credential: a child token for this lease alone, which may do one thing, and with it a token of the Kubernetes
- * secrets engine. Whatever goes wrong on the way is left as it is: vault_revoke finds all of it by the journal. */
+/* One credential: a child token for this lease alone, which may do one thing, and with it what a secrets engine makes
+ * (vault_engine.h). Whatever goes wrong on the way is left as it is: vault_revoke finds all of it by the journal. */
 #ifndef SBX_VAULT_MINT_H
 #define SBX_VAULT_MINT_H
 

@@ -195,9 +195,7 @@ static int revoke_lost(const struct vault *vault, const struct vault_session *se
 /* What lives on when its lease has ended; NULL: nothing does. */
 static const char *lives_on(const struct provider_journal *journal)
 {
-	if (json_bool(journal->record, "fixed") != 1)
-		return NULL;
-	return json_bool(journal->record, "aws") == 1 ? "the session of AWS" : "the token of a fixed service account";
+	return json_str(journal->record, "lives_on");
 }
 
 static void say_lease(const struct provider_journal *journal, int gone, struct provider_outcome *outcome)
