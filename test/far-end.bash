@@ -12,3 +12,53 @@ far_end() {
 far_end_stop() {
 	[ -z "${LIFE-}" ] || exec {LIFE}>&-
 }
+
+# NAME RESULT…: every way of `ways out`, and what may come of it.
+expected_ways() {
+	cat <<-'EOF'
+		other-port EACCES|ECONNREFUSED
+		port-22 EACCES|ECONNREFUSED
+		other-address ENETUNREACH|ECONNREFUSED
+		loopback ECONNREFUSED
+		this-host ECONNREFUSED
+		private-10 ENETUNREACH
+		private-172 ENETUNREACH
+		private-192 ENETUNREACH
+		public ENETUNREACH
+		metadata EACCES|ENETUNREACH
+		link-local ENETUNREACH
+		broadcast ENETUNREACH|EACCES
+		fast-open-elsewhere ENETUNREACH
+		fast-open-port EACCES|ECONNREFUSED|EINPROGRESS
+		mptcp-elsewhere ENETUNREACH|EPROTONOSUPPORT|EACCES
+		sctp EPROTONOSUPPORT|ECONNREFUSED
+		udp-same-place ECONNREFUSED
+		udp-dns-there ECONNREFUSED
+		udp-dns-loopback ECONNREFUSED
+		udp-dns-public ENETUNREACH
+		udp-metadata ENETUNREACH
+		udp-broadcast ENETUNREACH
+		udp-multicast ENETUNREACH
+		ipv6-loopback ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT
+		ipv6-public ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT
+		ipv6-link-local ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL
+		ipv6-metadata EACCES|ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT
+		ipv6-mapped-elsewhere ENETUNREACH|ECONNREFUSED|EAFNOSUPPORT
+		raw EPERM
+		raw-ipv6 EPERM|EAFNOSUPPORT
+		ping EACCES|EPERM
+		packet EPERM
+		netlink EPERM
+		vsock EPERM
+		alg EPERM
+		unix-docker ENOENT
+		unix-bus ENOENT
+		unix-abstract ECONNREFUSED|EPERM
+		tun ENOENT
+		new-address EPERM
+		serve EACCES
+		transparent EPERM
+		source-route EPERM|EINVAL
+		bind-to-device ENODEV|EPERM
+	EOF
+}

@@ -75,16 +75,21 @@ sandbox_in_background() {
 # check_attempts EXPECTED [OTHERS]: the first step tried what the function EXPECTED prints as "NAME RESULT|RESULT…", and each came to one of those; none was left
 # out or added, but for names that match OTHERS.
 check_attempts() {
-	local name want got
 	said out 1 >"$D/attempts"
+	attempts_came_to "$D/attempts" "$@"
+}
+
+# attempts_came_to FILE EXPECTED [OTHERS]: the same of what stands in FILE.
+attempts_came_to() {
+	local name want got
 	while read -r name want; do
-		got=$(sed -n "s/^$name //p" "$D/attempts")
+		got=$(sed -n "s/^$name //p" "$1")
 		[[ "|$want|" == *"|$got|"* ]] || {
 			printf '%s: expected %s, got "%s"\n' "$name" "$want" "$got"
 			return 1
 		}
-	done < <("$1")
-	assert_equal "$(grep -vcE "^${2:-$} " "$D/attempts")" "$("$1" | wc -l)"
+	done < <("$2")
+	assert_equal "$(grep -vcE "^${3:-$} " "$1")" "$("$2" | wc -l)"
 }
 
 # Nothing that runs NAME (at most 15 characters) is left.

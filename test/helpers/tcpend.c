@@ -1,9 +1,9 @@
 /* Test tool: the far end of connections out of a sandbox.
  *
- *     tcpend PORTFILE echo|say|reset|silent|byte [ADDRESS]
+ *     tcpend PORTFILE echo|say|reset|silent|write|byte [ADDRESS]
  *
  * Listens on ADDRESS (default 127.0.0.1) at a free port, which it writes to PORTFILE, until its stdin ends. For each connection, in a process of its
- * own: sends back all it gets; says "far end" and closes; breaks off; or says nothing and waits. A line for each on stdout. With "byte" it sends back one byte of each itself, and no
+ * own: sends back all it gets; says "far end" and closes; breaks off; or says nothing and waits, or writes what it gets to its stdout. A line for each on stdout. With "byte" it sends back one byte of each itself, and no
  * line, to be as quick as can be.
  */
 #include <arpa/inet.h>
@@ -28,13 +28,16 @@ static void serve(int fd, const char *how)
 		setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 		_exit(0);
 	}
-	while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0)
+	while ((n = recv(fd, bytes, sizeof bytes, 0)) > 0) {
+		if (strcmp(how, "write") == 0 && write(STDOUT_FILENO, bytes, (size_t)n) != n)
+			_exit(1);
 		for (ssize_t done = 0; strcmp(how, "echo") == 0 && done < n;) {
 			ssize_t sent = send(fd, bytes + done, (size_t)(n - done), MSG_NOSIGNAL);
 			if (sent <= 0)
 				_exit(1);
 			done += sent;
 		}
+	}
 	printf("%s\n", n == 0 ? "ended" : "broken off");
 	fflush(stdout);
 	_exit(0);

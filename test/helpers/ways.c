@@ -7,7 +7,10 @@
  *     ways rate ADDRESS PORT MB     the same, and prints the milliseconds that it took, alone
  *     ways first ADDRESS PORT N     connects N times, one after the other, for a byte that comes back: prints the median in milliseconds
  *     ways hold ADDRESS PORT        leaves a process behind that holds a connection
+ *     ways last ADDRESS PORT        prints "ready", waits for SIGINT, and talks then
  *     ways out ADDRESS PORT         one line "NAME RESULT" for each other way that might lead out
+ *     ways                          the same of the place that is the first line of the file "place", said there; so it does where Terraform starts it as
+ *                                   a provider
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -16,6 +19,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -223,6 +227,39 @@ static int talk(const char *address, unsigned port, const char *text)
 	return 0;
 }
 
+static void late(int signal)
+{
+	(void)signal;
+}
+
+static int last(const char *address, unsigned port)
+{
+	struct sigaction action = {.sa_handler = late};
+
+	sigaction(SIGINT, &action, NULL);
+	printf("ready\n");
+	fflush(stdout);
+	pause();
+	return talk(address, port, "late");
+}
+
+static int as_provider(void)
+{
+	char address[INET_ADDRSTRLEN] = "";
+	unsigned port = 0;
+	FILE *place = fopen("place", "r");
+
+	if (place == NULL || fscanf(place, "%15s %u", address, &port) != 2)
+		return 64;
+	fclose(place);
+	int fd = tcp(at(address, port));
+	fcntl(fd, F_SETFL, 0);
+	/* Its own stdout stays open: Terraform kills a provider that has closed it. */
+	if (fd < 0 || dup(STDOUT_FILENO) < 0 || dup2(fd, STDOUT_FILENO) < 0)
+		return 1;
+	return out(address, port);
+}
+
 static int many(const char *address, unsigned port, int count)
 {
 	int fds[512], answered = 0;
@@ -319,6 +356,10 @@ int main(int argc, char **argv)
 {
 	unsigned port = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 
+	if (argc == 1)
+		return as_provider();
+	if (argc == 4 && strcmp(argv[1], "last") == 0)
+		return last(argv[2], port);
 	if (argc == 4 && strcmp(argv[1], "out") == 0)
 		return out(argv[2], port);
 	if (argc == 4 && strcmp(argv[1], "hello") == 0)

@@ -2,6 +2,7 @@
 
 load ../helpers
 load ../far-end
+load ../sandbox
 
 setup() {
 	fresh_state
@@ -154,13 +155,34 @@ connections() {
 	assert_json .result.stdout "said hello"
 }
 
-@test "a name that nobody answers for is given up" {
-	local own=$T/own
+# resolver FILE: an installation in $T/own whose names are asked of the program FILE.
+resolver() {
+	own=$T/own
 	mkdir -p "$own/libexec"
 	cp -r "$SBX_BIN" "$own/bin"
 	cp -r "$SBX_LIBEXEC" "$own/libexec/sbx"
 	rm "$own/libexec/sbx/sbx-resolve"
-	cp "$SBX_BUILD/test/stepper" "$own/libexec/sbx/sbx-resolve"
+	cp "$1" "$own/libexec/sbx/sbx-resolve"
+}
+
+@test "a name that changes its address: a call has one answer, from before it began, and the next is looked at again" {
+	printf '#!/bin/sh\necho asked >>%s/asked\n[ "$(wc -l <%s/asked)" -gt 1 ] && exec printf 169.254.169.254\nexec printf 127.0.0.1\n' "$T" "$T" >"$T/turncoat"
+	chmod +x "$T/turncoat"
+	resolver "$T/turncoat"
+	destinations "far: {to: \"turncoat.example:$PORT\", private: true}"
+	tool greet '[far]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
+	sed -i "s|^steps:|&\n  - [ways, talk, 127.0.0.1, \"$PORT\", first]|" "$T/policy/tools/greet.yaml"
+	PATH=$own/bin:$PATH run_sbx 0 "$own/bin/sbx-call" greet
+	assert_contains "$(jq -r .result.stdout <<<"$output")" "said hello"
+	assert_equal "$(cat "$T/asked")" asked
+	PATH=$own/bin:$PATH run_sbx 77 "$own/bin/sbx-call" greet
+	assert_json .error.code egress_refused
+	assert_equal "$(grep -c connection "$T/far")" 2
+}
+
+@test "a name that nobody answers for is given up" {
+	local own
+	resolver "$SBX_BUILD/test/stepper"
 	destinations "far: {to: \"sleep:$PORT\"}"
 	tool greet '[far]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
 	PATH=$own/bin:$PATH run_sbx 69 "$own/bin/sbx-call" greet
@@ -189,4 +211,28 @@ connections() {
 	run_sbx 0 sbx-call greet cluster=here
 	assert_json .result.stdout "said hello"
 	assert_json '.result.isolation.egress.relayed["kubernetes-api"]' "127.0.0.1:$PORT"
+}
+
+@test "a provider that tries every way out reaches its destination, and says there that it got nowhere else" {
+	[ -x "${TERRAFORM:=$(command -v terraform || true)}" ] || skip "no terraform"
+	far_end_stop
+	rm "$T/life" "$T/port"
+	far_end "$T" write 127.0.0.2
+	local place=$T/mirror/registry.terraform.io/acme/ways/1.0.0/linux_amd64
+	mkdir -p "$place" "$T/work/envs/evil"
+	cp "$SBX_BUILD/test/ways" "$place/terraform-provider-ways_v1.0.0"
+	chmod -R go-w "$T/mirror"
+	printf 'mirror: %s\n' "$T/mirror" >>"$T/policy/policy.yaml"
+	printf 'terraform {\n  required_providers {\n    ways = { source = "acme/ways" }\n  }\n}\nresource "ways_out" "all" {}\n' >"$T/work/envs/evil/main.tf"
+	echo "127.0.0.2 $PORT" >"$T/work/envs/evil/place"
+	printf 'disable_checkpoint = true\nprovider_installation {\n  filesystem_mirror {\n    path = "%s"\n  }\n}\n' "$T/mirror" >"$T/terraformrc"
+	TF_CLI_CONFIG_FILE=$T/terraformrc TF_DATA_DIR=$T/data "$TERRAFORM" -chdir="$T/work/envs/evil" init -backend=false -input=false >"$T/init" 3>&-
+	destinations "far: {to: \"127.0.0.2:$PORT\"}"
+	sed -i 's|^limits:|egress: [far]\n&|' "$T/policy/tools/terraform_plan.yaml"
+	run_sbx 1 sbx-call terraform_plan dir=envs/evil
+	assert_json .result.state failed
+	wait_until 5 grep -q ended "$T/far"
+	sed -i '/^connection$/d; /^ended$/d' "$T/far"
+	attempts_came_to "$T/far" expected_ways
+	assert_equal "$(connections '.destination' | sort -u)" far
 }

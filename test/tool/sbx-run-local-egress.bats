@@ -81,59 +81,19 @@ connections() {
 	assert_equal "$(connections '.destination, .end')" $'web\nunreachable'
 }
 
-# NAME RESULT…: every way of `ways out`, and what may come of it.
-expected_ways() {
-	cat <<-'EOF'
-		other-port EACCES|ECONNREFUSED
-		port-22 EACCES|ECONNREFUSED
-		other-address ENETUNREACH|ECONNREFUSED
-		loopback ECONNREFUSED
-		this-host ECONNREFUSED
-		private-10 ENETUNREACH
-		private-172 ENETUNREACH
-		private-192 ENETUNREACH
-		public ENETUNREACH
-		metadata EACCES|ENETUNREACH
-		link-local ENETUNREACH
-		broadcast ENETUNREACH|EACCES
-		fast-open-elsewhere ENETUNREACH
-		fast-open-port EACCES|ECONNREFUSED|EINPROGRESS
-		mptcp-elsewhere ENETUNREACH|EPROTONOSUPPORT|EACCES
-		sctp EPROTONOSUPPORT|ECONNREFUSED
-		udp-same-place ECONNREFUSED
-		udp-dns-there ECONNREFUSED
-		udp-dns-loopback ECONNREFUSED
-		udp-dns-public ENETUNREACH
-		udp-metadata ENETUNREACH
-		udp-broadcast ENETUNREACH
-		udp-multicast ENETUNREACH
-		ipv6-loopback ECONNREFUSED|EADDRNOTAVAIL|EAFNOSUPPORT
-		ipv6-public ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT
-		ipv6-link-local ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL
-		ipv6-metadata EACCES|ENETUNREACH|EADDRNOTAVAIL|EAFNOSUPPORT
-		ipv6-mapped-elsewhere ENETUNREACH|ECONNREFUSED|EAFNOSUPPORT
-		raw EPERM
-		raw-ipv6 EPERM|EAFNOSUPPORT
-		ping EACCES|EPERM
-		packet EPERM
-		netlink EPERM
-		vsock EPERM
-		alg EPERM
-		unix-docker ENOENT
-		unix-bus ENOENT
-		unix-abstract ECONNREFUSED|EPERM
-		tun ENOENT
-		new-address EPERM
-		serve EACCES
-		transparent EPERM
-		source-route EPERM|EINVAL
-		bind-to-device ENODEV|EPERM
-	EOF
-}
-
-@test "every other way out is closed while a destination is open" {
+@test "every other way out is closed while a destination is open, and those that can be are open outside" {
 	far_end "$D" echo 127.0.0.2
 	OPTIONS+=(--egress "far=127.0.0.2:$PORT")
+	python3 "$ROOT/test/helpers/host.py" "$D/ready" "$PORT" 3>&- &
+	BACKGROUND=$!
+	wait_until 10 test -e "$D/ready"
+	# A network where the same listens, and no sandbox: the attempts are real ones.
+	unshare --user --map-root-user --net bash -c 'ip link set lo up && python3 "$1" "$2" "$3" & until [ -e "$2" ]; do sleep 0.05; done
+		"$4" out 127.0.0.2 "$3"; kill "$!"' - "$ROOT/test/helpers/host.py" "$D/ready-there" "$PORT" "$SBX_BUILD/test/ways" >"$D/outside" 3>&-
+	for name in other-port other-address loopback this-host fast-open-port udp-same-place ipv6-loopback ipv6-mapped-elsewhere raw raw-ipv6 packet netlink \
+		unix-abstract new-address serve transparent; do
+		assert_contains "$(cat "$D/outside")" "$name ok"
+	done
 	sandbox 0 step /app/ways out 127.0.0.2 "$PORT" end
 	check_attempts expected_ways
 	assert_equal "$(connections .end)" ""
@@ -225,4 +185,60 @@ expected_ways() {
 	assert_contains "$(frame event .message)" "/etc"
 	OPTIONS=(--bind "$PLACE/probe:/app/probe" --bind "$D/etc:/etc/ssl" --egress "far=192.0.2.1:443")
 	sandbox 0 step /app/probe print x end
+}
+
+@test "a reader of the frames that has gone: what is stopped then still gets its last word out" {
+	far_end "$D" echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	GRACE=3000
+	mkfifo "$D/pipe"
+	FRAMES=$D/pipe sandbox_in_background grace=3000 step /app/ways last 127.0.0.1 "$PORT" end
+	grep -m 1 -q ready "$D/pipe"
+	rc=0
+	wait "$BACKGROUND" || rc=$?
+	BACKGROUND=
+	assert_equal "$rc" 74
+	wait_until 5 grep -q ended "$D/far"
+	refute_contains "$(cat "$D/far")" "broken off"
+}
+
+# program NAME: the program of this machine as /app/NAME inside, with its libraries.
+program() {
+	local file
+	OPTIONS+=(--bind "$(readlink -f "$(command -v "$1")"):/app/$1")
+	for file in $(ldd "$(command -v "$1")" | grep -oE '/[^ ]+'); do
+		OPTIONS+=(--bind "$(readlink -f "$file"):$file")
+	done
+}
+
+# curl_says RC WORD...: curl inside ends with RC; what it printed is in $said.
+curl_says() {
+	local want=$1
+	shift
+	sandbox 0 "${ENVIRONMENT[@]}" step /app/curl -sS --max-time 5 "$@" end
+	said=$(said out 1)
+	assert_equal "$(frame exit .exit)" "$want"
+}
+
+@test "a web server that is allowed leads nowhere else: no redirect, no CONNECT, no absolute address; nor does a proxy that a variable names" {
+	ENVIRONMENT=()
+	far_end "$D" echo
+	python3 "$ROOT/test/helpers/web.py" "$D/web" "http://127.0.0.1:$PORT/" >"$D/asked" 3>&- &
+	BACKGROUND=$!
+	wait_until 10 test -s "$D/web"
+	web=http://127.0.0.2:$(cat "$D/web") other=http://127.0.0.1:$PORT/
+	program curl
+	OPTIONS+=(--egress "web=${web#http://}")
+	curl_says 0 "$web/here"
+	assert_equal "$said" here
+	curl_says 7 --location "$web/away"
+	curl_says 56 --proxytunnel --proxy "$web" "$other"
+	curl_says 22 --fail --proxy "$web" "$other"
+	# Whoever is asked for another place says so itself, outside: nobody here did.
+	assert_equal "$(cat "$D/asked")" $'GET /here\nGET /away\nCONNECT '"127.0.0.1:$PORT"$'\nGET '"$other"
+	ENVIRONMENT=("env=http_proxy=$other")
+	curl_says 7 "$web/here"
+	ENVIRONMENT=("env=http_proxy=$web")
+	curl_says 0 "$web/here"
+	assert_equal "$(cat "$D/far")" ""
 }
