@@ -3,19 +3,24 @@
 
 . "$ROOT/test/driver.bash"
 
-# cluster_setup_file [IMAGE-ARGUMENT...]: the cluster is ready for sandboxes; what images/build is given is in the image beside kubectl and the probe.
-cluster_setup_file() {
+# cluster_named: $KUBECONFIG leads to it; $SBX_CONTEXT and $API_SERVER say where.
+cluster_named() {
 	[ -n "${KUBECONFIG:-}" ] || {
 		echo 'KUBECONFIG must name a cluster (SBX_CONTEXT its context, SBX_IMAGE and SBX_PULL the image, SBX_LOAD_IMAGE what brings it to the nodes)'
 		return 1
 	}
-	export SBX_CONTEXT=${SBX_CONTEXT:-$(kubectl config current-context)}
+	export SBX_CONTEXT=${SBX_CONTEXT:-$(kubectl config current-context)} API_SERVER
+	API_SERVER=$(kubectl config view --minify --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.server}' 3>&- | sed 's|^https://||')
+}
+
+# cluster_setup_file [IMAGE-ARGUMENT...]: the cluster is ready for sandboxes; what images/build is given is in the image beside kubectl and the probe.
+cluster_setup_file() {
+	cluster_named
 	export SBX_IMAGE=${SBX_IMAGE:-localhost/sbx-probe:1} SBX_OUT=$BATS_FILE_TMPDIR/driver.kubeconfig SBX_PULL=${SBX_PULL:-Never}
 	"$ROOT/images/build" -o "$BATS_FILE_TMPDIR/image.tar" -t "$SBX_IMAGE" --entry "$SBX_LIBEXEC/sbx-entry" \
 		"$@" "probe=$SBX_BUILD/test/probe" "kubectl=$(command -v kubectl)" >/dev/null
 	${SBX_LOAD_IMAGE:-true} "$BATS_FILE_TMPDIR/image.tar"
 	"$ROOT/scripts/up" >"$BATS_FILE_TMPDIR/settings.yaml"
-	export API_SERVER
 	API_SERVER=$(sed -n 's/.*kubernetes-api: \["\(.*\)"\].*/\1/p' "$BATS_FILE_TMPDIR/settings.yaml")
 }
 

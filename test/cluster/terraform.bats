@@ -14,17 +14,6 @@ setup() {
 
 teardown() { agent_gone; }
 
-# planned [DIR]: the id of a plan, by the command line, in $plan.
-planned() {
-	SBX_TEST_TIMEOUT=120 run_sbx 0 sbx-call terraform_plan target=rig dir=k8s-demo
-	assert_json .result.state completed
-	plan=$(member .result.plan.id <<<"$output")
-}
-
-deployed() { # JSONPATH of the Deployment; nothing when there is none
-	kube get deployment web --namespace=sbx-demo --ignore-not-found -o "jsonpath={$1}"
-}
-
 @test "planned, applied; a label edited, which replaces the running Deployment: asked, signed, applied; the record in order" {
 	agent
 	calls terraform_plan '{"target":"rig","dir":"k8s-demo"}'
@@ -71,17 +60,17 @@ deployed() { # JSONPATH of the Deployment; nothing when there is none
 	assert_json .error.code plan_unknown
 }
 
-@test "a plan of a state that has moved on does not run" {
+@test "a plan of a state that has moved on does not begin" {
 	planned
 	local late=$plan
 	planned
 	run_sbx 0 sbx-call terraform_apply "plan=$plan"
 	before=$(deployed .metadata.uid)
 	[ -n "$before" ]
-	run_sbx 1 sbx-call terraform_apply "plan=$late"
-	assert_json .result.state failed
-	assert_json .result.code plan_serial_changed
-	refute_contains "$stderr" 'step 3'
+	run_sbx 77 sbx-call terraform_apply "plan=$late"
+	assert_json .result.state refused
+	assert_json .error.code plan_serial_changed
+	refute_contains "$stderr" 'step 1'
 	assert_equal "$(deployed .metadata.uid)" "$before"
 }
 

@@ -23,7 +23,7 @@ tools_setup() {
 	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
 		base64 -d >"$T/ca.crt"
 	cp "$KUBECONFIG" "$T/admin.kubeconfig"
-	cluster_settings >"$T/sbx.yaml"
+	[ ! -e "$BATS_FILE_TMPDIR/settings.yaml" ] || cluster_settings >"$T/sbx.yaml"
 	cat >>"$T/sbx.yaml" <<-SETTINGS
 		provider: request
 		providers:
@@ -36,22 +36,39 @@ tools_setup() {
 	export SBX_CONFIG=$T/sbx.yaml T
 }
 
-# An image with terraform and its provider for Kubernetes, of $SBX_MIRROR, and what cluster/demo has.
-terraform_setup_file() {
+# The provider for Kubernetes, of $SBX_MIRROR, alone in $MIRROR.
+mirror_setup_file() {
 	[ -n "${SBX_MIRROR:-}" ] || {
 		echo 'SBX_MIRROR must name a mirror of providers with hashicorp/kubernetes: terraform providers mirror makes one'
 		return 1
 	}
-	export MIRROR=$BATS_FILE_TMPDIR/mirror SBX_IMAGE=localhost/sbx-terraform:1
+	export MIRROR=$BATS_FILE_TMPDIR/mirror
 	(cd "$SBX_MIRROR" && find . -path '*/hashicorp/kubernetes/*' -type f -print0 | xargs -0 cp --parents -t "$(mkdir -p "$MIRROR" && echo "$MIRROR")")
 	chmod -R go-w "$MIRROR"
+}
+
+# An image with terraform and that provider, and what cluster/demo has.
+terraform_setup_file() {
+	mirror_setup_file
+	export SBX_IMAGE=localhost/sbx-terraform:1
 	cluster_setup_file --mirror "$MIRROR" "terraform=$(command -v terraform)"
 	tools_setup_file
-	kube apply -k "$ROOT/cluster/demo"
+	demo_apply
 }
 
 terraform_teardown_file() {
-	kube delete -k "$ROOT/cluster/demo" --ignore-not-found || true
+	demo | kube delete --ignore-not-found --wait=false -f - || true
+}
+
+# The namespace that cluster/demo makes, and the one beside it for states.
+export DEMO=${DEMO:-sbx-demo}
+
+demo() {
+	kubectl kustomize "$ROOT/cluster/demo" | sed "s/sbx-demo/$DEMO/"
+}
+
+demo_apply() {
+	demo | kube apply -f -
 }
 
 # The directory k8s-demo in the workspace, its state empty, and a person alice.
@@ -59,10 +76,22 @@ terraform_setup() {
 	tools_setup
 	cp -r "$ROOT/terraform/k8s-demo" "$T/work"
 	[ -z "${SBX_DEMO_IMAGE:-}" ] || sed -i "s|registry.k8s.io/pause:3.10|$SBX_DEMO_IMAGE|" "$T/work/k8s-demo/main.tf"
-	kube delete deployment web --namespace=sbx-demo --ignore-not-found
-	kube delete secrets,leases --all --namespace=sbx-demo-state
+	sed -i "s/sbx-demo/$DEMO/" "$T/work/k8s-demo/main.tf" "$T/policy/policy.yaml"
+	kube delete deployment web --namespace="$DEMO" --ignore-not-found
+	kube delete secrets,leases --all --namespace="$DEMO-state"
 	"$ROOT/scripts/demo.d/init-state" "$T/work/k8s-demo" "$MIRROR" "$SBX_CONTEXT"
 	new_signer alice
+}
+
+# planned: the id of a plan of k8s-demo, by the command line, in $plan.
+planned() {
+	SBX_TEST_TIMEOUT=120 run_sbx 0 sbx-call terraform_plan target=rig dir=k8s-demo
+	assert_json .result.state completed
+	plan=$(member .result.plan.id <<<"$output")
+}
+
+deployed() { # JSONPATH of the Deployment; nothing when there is none
+	kube get deployment web --namespace="$DEMO" --ignore-not-found -o "jsonpath={$1}"
 }
 
 # The events of the record, or of the call CALL alone, in order.
