@@ -66,7 +66,7 @@ link_sbx-resolve :=
 programs := sbx-policy sbx-approve sbx-cred sbx-run sbx-audit sbx-plan sbx-mcp
 static_programs := sbx-call
 helpers := sbx-change-kubernetes sbx-cred-jwt sbx-cred-kubernetes sbx-cred-vault sbx-resolve sbx-run-kubernetes sbx-witness
-static_helpers := sbx-entry sbx-run-local sbx-signed
+static_helpers := sbx-entry sbx-git sbx-run-local sbx-signed
 
 bins := $(programs:%=$(BUILD)/bin/%) $(static_programs:%=$(BUILD)/bin/%) $(helpers:%=$(BUILD)/libexec/sbx/%) $(static_helpers:%=$(BUILD)/libexec/sbx/%)
 lib_objects := $(patsubst lib/%.c,$(BUILD)/obj/%.o,$(wildcard lib/*.c))

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "fetched_room.h"
 #include "filter.h"
 #include "io.h"
 #include "log.h"
@@ -22,6 +23,7 @@ static const char usage[] =
 	"       sbx-run [--config FILE] --mend CALL\n"
 	"       sbx-run [--config FILE] --check\n"
 	"       sbx-run [--config FILE] adopt-state [--workspace NAME] DIR FILE\n"
+	"       sbx-run [--config FILE] fetched [--workspace NAME] DIR\n"
 	"Run the steps of the call on stdin in a throwaway sandbox; print the call with its result.\n"
 	"  --config FILE        settings (default: $SBX_CONFIG, else /etc/sbx/sbx.yaml)\n"
 	"  --credentials-fd N   sealed memory with the credential files (from sbx-cred)\n"
@@ -30,13 +32,14 @@ static const char usage[] =
 	"  --mend CALL          clean up after a call whose processes died\n"
 	"  --check              say whether this machine can make the sandbox\n"
 	"  adopt-state          take FILE as the Terraform state of the directory DIR, once\n"
+	"  fetched              print where the providers and modules of the directory DIR are kept\n"
 	"  -h, --help           this text\n"
 	"  -V, --version        the version\n";
 
 #define FD_MAX 1023
 #define KEEP_MAX (SANDBOX_LOCKS + 2)
 
-enum mode { MODE_RUN, MODE_MEND, MODE_CHECK, MODE_ADOPT };
+enum mode { MODE_RUN, MODE_MEND, MODE_CHECK, MODE_ADOPT, MODE_FETCHED };
 
 struct options {
 	enum mode mode;
@@ -67,22 +70,25 @@ static int parse_lock(const char *text, struct options *o)
 	return parse_fd(text, &o->locks[o->lock_count++]);
 }
 
-static enum parsed parse_adopt(int argc, char **argv, struct options *o)
+/* A command about a directory, which is argv[0]. */
+static enum parsed parse_command(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {{"workspace", required_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
-	int c;
+	int c, adopts = strcmp(argv[0], "adopt-state") == 0;
 
+	if (!adopts && strcmp(argv[0], "fetched") != 0)
+		return PARSED_WRONG;
 	optind = 1;
 	while ((c = getopt_long(argc, argv, "+", longs, NULL)) != -1) {
 		if (c != 'w')
 			return PARSED_WRONG;
 		o->workspace = optarg;
 	}
-	if (argc - optind != 2)
+	if (argc - optind != (adopts ? 2 : 1))
 		return PARSED_WRONG;
-	o->mode = MODE_ADOPT;
+	o->mode = adopts ? MODE_ADOPT : MODE_FETCHED;
 	o->dir = argv[optind];
-	o->file = argv[optind + 1];
+	o->file = adopts ? argv[optind + 1] : NULL;
 	return PARSED;
 }
 
@@ -135,9 +141,7 @@ static enum parsed parse(int argc, char **argv, struct options *o)
 		return PARSED_WRONG;
 	if (optind == argc)
 		return PARSED;
-	if (o->mode != MODE_RUN || strcmp(argv[optind], "adopt-state") != 0)
-		return PARSED_WRONG;
-	return parse_adopt(argc - optind, argv + optind, o);
+	return o->mode != MODE_RUN ? PARSED_WRONG : parse_command(argc - optind, argv + optind, o);
 }
 
 /* This stage of one call. */
@@ -322,6 +326,8 @@ static int mend(struct filter *f, const char *call, struct sbx_error *err)
 	if (driver_mend(f->config.driver, settings, call, err) < 0 || ws_state_recover(&f->state, call, &taken, err) < 0)
 		return -1;
 	remove_temporary(run);
+	if (fetched_forget(&f->state, call, err) < 0)
+		return -1;
 	int n = snprintf(line, sizeof line, "{\"mended\":true,\"state_file\":\"%s\"}\n", sandbox_taken_name(taken));
 	return io_write_all(f->started.reply_fd, line, (size_t)n, err);
 }
@@ -334,6 +340,26 @@ static int adopt(struct filter *f, const struct options *o, struct sbx_error *er
 		return -1;
 	log_line("this is the state of the directory now; the file itself is used no more");
 	return 0;
+}
+
+/* Where a person may put what the directory needs, as it is now. */
+static int say_fetched(struct filter *f, const struct options *o, struct sbx_error *err)
+{
+	char sha256[DIGEST_HEX_SIZE];
+	uint64_t size;
+	auto_need need = FETCH_NEED_NONE;
+	auto_fd dir = workspace_open(&f->config, o->workspace, o->dir, err);
+	auto_fd tree = dir < 0 ? -1 : workspace_copy(&f->config, o->workspace, ".", sha256, &size, err);
+
+	if (tree < 0 || fetch_need_of(tree, size, o->dir, &need, err) < 0)
+		return -1;
+	auto_free char *path = fetched_path(&f->state, need.key, err), *line = NULL;
+	int len = path == NULL ? -1 : asprintf(&line, "%s\n", path);
+	if (len < 0) {
+		line = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	return io_write_all(f->started.reply_fd, line, (size_t)len, err);
 }
 
 static int check(struct filter *f, struct sbx_error *err)
@@ -353,6 +379,8 @@ static int main_other(const struct options *o)
 		status = mend(&f, o->call, &err);
 	else if (status == 0 && o->mode == MODE_ADOPT)
 		status = adopt(&f, o, &err);
+	else if (status == 0 && o->mode == MODE_FETCHED)
+		status = say_fetched(&f, o, &err);
 	else if (status == 0)
 		status = check(&f, &err);
 	if (status < 0) {

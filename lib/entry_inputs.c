@@ -50,6 +50,7 @@ static int copy_section(int from, uint64_t at, uint64_t size, int to, char sha25
 	return 0;
 }
 
+/* Its bytes are those of the table before anything is made of them. */
 static int take_tree(const struct steps *table, const struct input *in, int fd, uint64_t at, int work_fd,
 		     struct sbx_error *err)
 {
@@ -58,13 +59,14 @@ static int take_tree(const struct steps *table, const struct input *in, int fd, 
 	if (copy_section(fd, at, in->size, -1, sha256, err) < 0)
 		return -1;
 	if (strcmp(sha256, in->sha256) != 0)
-		return entry_differs(table, PLAN_PART_TREE, "the workspace", err);
+		return in->kind == INPUT_MODULES ? entry_differs(table, PLAN_PART_MODULE, "modules that were fetched", err)
+						 : entry_differs(table, PLAN_PART_TREE, "the workspace", err);
 	if (lseek(fd, (off_t)at, SEEK_SET) < 0)
 		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read an input");
 	return tree_unpack(fd, in->size, work_fd, err);
 }
 
-static struct artifact *new_artifact(struct artifacts *artifacts, const char *name, struct sbx_error *err)
+struct artifact *entry_new_artifact(struct artifacts *artifacts, const char *name, struct sbx_error *err)
 {
 	if (artifacts->count >= ENTRY_MAX_ARTIFACTS) {
 		sbx_fail(err, SBX_PROTOCOL, "bad_steps", "more than %d artefacts", ENTRY_MAX_ARTIFACTS);
@@ -81,7 +83,7 @@ static struct artifact *new_artifact(struct artifacts *artifacts, const char *na
 static int take_artifact(const struct steps *table, const struct input *in, int fd, uint64_t at,
 			 struct artifacts *artifacts, struct sbx_error *err)
 {
-	struct artifact *artifact = new_artifact(artifacts, in->name, err);
+	struct artifact *artifact = entry_new_artifact(artifacts, in->name, err);
 
 	if (artifact == NULL || copy_section(fd, at, in->size, artifact->fd, artifact->sha256, err) < 0)
 		return -1;
@@ -105,6 +107,22 @@ static int make_parents(int work_fd, const char *path, struct sbx_error *err)
 			return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot create \"%s\"", part);
 	}
 	return 0;
+}
+
+/* PATH is a directory of its own, which is made. */
+static int take_modules(const struct steps *table, const struct input *in, int fd, uint64_t at, int work_fd,
+			struct sbx_error *err)
+{
+	char inside[PATH_MAX];
+
+	if (snprintf(inside, sizeof inside, "%s/", in->path) >= (int)sizeof inside)
+		return sbx_fail(err, SBX_PROTOCOL, "bad_steps", "the path of the modules is too long");
+	if (make_parents(work_fd, inside, err) < 0)
+		return -1;
+	auto_fd dir = io_open_beneath(work_fd, in->path, O_RDONLY | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	if (dir < 0)
+		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot open \"%s\"", in->path);
+	return take_tree(table, in, fd, at, dir, err);
 }
 
 static int take_state(const struct steps *table, const struct input *in, int fd, uint64_t at, int work_fd,
@@ -166,6 +184,9 @@ int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, str
 		case INPUT_TREE:
 			result = take_tree(table, in, inputs_fd, at, work_fd, err);
 			break;
+		case INPUT_MODULES:
+			result = take_modules(table, in, inputs_fd, at, work_fd, err);
+			break;
 		case INPUT_ARTIFACT:
 			result = take_artifact(table, in, inputs_fd, at, artifacts, err);
 			break;
@@ -197,7 +218,7 @@ const struct artifact *entry_artifact(const struct artifacts *artifacts, const c
 const struct artifact *entry_add_artifact(struct artifacts *artifacts, const char *name, int fd, uint64_t max,
 					  struct sbx_error *err)
 {
-	struct artifact *artifact = new_artifact(artifacts, name, err);
+	struct artifact *artifact = entry_new_artifact(artifacts, name, err);
 
 	if (artifact == NULL || io_copy(fd, artifact->fd, max, &artifact->size, err) < 0 ||
 	    io_seal(artifact->fd, err) < 0 || digest_fd_hex(artifact->fd, max, artifact->sha256, NULL, err) < 0)

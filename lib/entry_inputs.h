@@ -26,6 +26,9 @@ struct artifacts {
 int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, struct artifacts *artifacts,
 		      struct sbx_error *err);
 
+/* A new one, empty and not sealed yet; NULL with an error. */
+struct artifact *entry_new_artifact(struct artifacts *artifacts, const char *name, struct sbx_error *err);
+
 /* NULL when there is none. */
 const struct artifact *entry_artifact(const struct artifacts *artifacts, const char *name);
 

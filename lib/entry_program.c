@@ -14,6 +14,7 @@
 
 #include "clock.h"
 #include "entry_fence.h"
+#include "entry_keep.h"
 #include "io.h"
 #include "limit.h"
 #include "spawn.h"
@@ -287,7 +288,8 @@ int entry_program_run(struct running *r, const struct step *step, struct sbx_err
 	struct sbx_error why = SBX_ERROR_INIT;
 	int with_credentials = (step->flags & STEP_CREDENTIALS) && r->run->credentials != NULL;
 
-	if (((step->flags & STEP_SEALS_STATE) && entry_state_begin(&r->state, &why) < 0) ||
+	if (entry_keep_begin(step->flags, r->run->cwd_fd, &why) < 0 ||
+	    ((step->flags & STEP_SEALS_STATE) && entry_state_begin(&r->state, &why) < 0) ||
 	    (with_credentials && entry_write_credentials(r->run->credentials, &why) < 0) ||
 	    start_program(r, step, &why) < 0) {
 		entry_remove_credentials();

@@ -268,8 +268,9 @@ static int compare_program(const char *text, const struct steps *table, struct s
 static int compare_plan(const char *text, const struct steps *table, struct sbx_error *err)
 {
 	const char *plan = input_digest(table, INPUT_ARTIFACT), *tree = input_digest(table, INPUT_TREE);
+	const char *modules = input_digest(table, INPUT_MODULES);
 
-	if (plan == NULL || tree == NULL)
+	if (plan == NULL || tree == NULL || modules == NULL)
 		return differs("the number of inputs", err);
 	if (table->plan == STEPS_NO_PLAN)
 		return strstr(text, REVIEW_PLAN_HEADING) == NULL && plan[0] == '\0' ? 0 : differs("the plan", err);
@@ -277,7 +278,8 @@ static int compare_plan(const char *text, const struct steps *table, struct sbx_
 		return differs("the plan", err);
 	return compare_digest(text, REVIEW_PLAN_FILE, plan, "the plan file", err) < 0 ||
 			       compare_digest(text, REVIEW_TREE, tree, "the workspace", err) < 0 ||
-			       compare_digest(text, REVIEW_LOCK, table->sealed.lock_sha256, "the lock file", err) < 0
+			       compare_digest(text, REVIEW_LOCK, table->sealed.lock_sha256, "the lock file", err) < 0 ||
+			       compare_digest(text, REVIEW_MODULES, modules, "what was fetched of modules", err) < 0
 		       ? -1
 		       : compare_program(text, table, err);
 }

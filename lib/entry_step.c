@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "entry_keep.h"
 #include "entry_program.h"
 #include "io.h"
 #include "json_out.h"
@@ -76,6 +77,22 @@ static int take_products(struct running *r, const struct step *step, struct sbx_
 	return 0;
 }
 
+/* What it has fetched. */
+static int take_kept(struct running *r, const struct step *step, struct sbx_error *err)
+{
+	for (size_t i = 0; i < ENTRY_KEEPS && r->failed == NULL; i++) {
+		const struct artifact *artifact = NULL;
+		if (!(step->flags & entry_keeps[i].flag))
+			continue;
+		r->artifact = entry_keeps[i].name;
+		if (entry_keep_take(&entry_keeps[i], r->run->cwd_fd, &r->run->artifacts, &artifact, &r->found) < 0)
+			r->failed = r->found.code;
+		if (artifact != NULL && announce(r, artifact, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* --- the whole --- */
 
 static int put_flag(struct buf *json, const char *key, int value, struct sbx_error *err)
@@ -123,7 +140,7 @@ int entry_step(struct entry_run *run, unsigned number, const struct step *step, 
 	if (result == 0)
 		result = entry_program_run(&r, step, err);
 	if (result == 0 && r.status == 0 && r.failed == NULL)
-		result = take_products(&r, step, err);
+		result = take_products(&r, step, err) < 0 ? -1 : take_kept(&r, step, err);
 	if (result == 0)
 		result = report_exit(&r, err);
 	entry_program_clear(&r);

@@ -20,6 +20,7 @@ void checked_plan_clear(struct checked_plan *plan)
 	jv_free(plan->programs);
 	jv_free(plan->mounts);
 	jv_free(plan->providers);
+	fetched_clear(&plan->fetched);
 	base_close_fd(&plan->plan_fd);
 	base_close_fd(&plan->tree_fd);
 	*plan = (struct checked_plan)CHECKED_PLAN_NONE;
@@ -200,7 +201,7 @@ static int check_programs(const struct state *state, jv run, struct checked_plan
 	return check_digests(mounts, plan->mounts, err);
 }
 
-/* The packages that the kept tree's lock file names, as the mirror has them now. */
+/* The packages that the kept tree's lock file names, as the mirror and what was fetched have them now; the modules. */
 static int check_providers(const struct state *state, jv run, struct checked_plan *plan, struct sbx_error *err)
 {
 	auto_jv sealed = json_array(plan->seal, "providers"), workspace = json_object(run, "workspace");
@@ -217,7 +218,15 @@ static int check_providers(const struct state *state, jv run, struct checked_pla
 		    providers_digest(state, mirror, &plan->providers, err) < 0)
 			return -1;
 	}
-	const char *which = providers_differ(sealed, plan->providers);
+	if (fetched_find(state, run, plan->seal, plan->tree_fd, plan->tree_size, plan->providers, &plan->fetched, err) < 0 ||
+	    fetched_digest(state, &plan->fetched, err) < 0)
+		return -1;
+	if (!same_text(json_str(plan->seal, "modules_sha256"), plan->fetched.modules_sha256))
+		return plan_part_differs(PLAN_PART_MODULE, NULL, err);
+	auto_jv all = jv_is_valid(plan->fetched.providers)
+			      ? jv_array_concat(jv_copy(plan->providers), jv_copy(plan->fetched.providers))
+			      : jv_copy(plan->providers);
+	const char *which = providers_differ(sealed, all);
 	return which == NULL ? 0 : plan_part_differs(PLAN_PART_PROVIDER, which, err);
 }
 

@@ -38,6 +38,13 @@
 #define LIMIT_PROVIDERS 32
 /* Files of one provider: a program, its licence and notes. */
 #define LIMIT_PROVIDER_FILES 1024
+/* Modules from elsewhere that one directory calls, and local ones on the way to them: large ones have some fifty. */
+#define LIMIT_MODULE_CALLS 256
+/* What one fetch may leave, modules or providers: the largest known provider has 700 MB. */
+#define LIMIT_FETCHED_BYTES ((uint64_t)1 << 30)
+/* Products of fetches that are kept: of one principal, and of all together. */
+#define LIMIT_FETCHED 20
+#define LIMIT_FETCHED_TOTAL ((uint64_t)8 << 30)
 /* Terraform's lock file: some hundred providers with all their digests. */
 #define LIMIT_LOCK_FILE ((size_t)1 << 20)
 /* A plan, and the JSON form of one, on their way back from a cluster: in base64, by a container's log, which kubelets

@@ -23,7 +23,8 @@
  * none), format (plan_format.h), workspace, workspace_at {name, tree, cwd, state_path}, state {workspace, path, lineage, serial, sha256} backend
  * {type, config_sha256, workspace}    backend.h terraform {program, sha256, version}        whose words about the plan
  * were believed; "judge" in a plan of another format. programs, mounts                            digests by name and by path (programs.h) providers
- * [{source, version, path, package}] what of the mirror could be loaded (providers.h) driver, image, isolation, target,
+ * [{source, version, path, package}] what of the mirror, or fetched ("from"), could be loaded (providers.h) fetched, modules_sha256
+ * the product of a fetch that it was made with, and the modules in it (fetched.h; both absent: none) driver, image, isolation, target,
  * target_sha256 verdict, data_destroyed, changes, digest {artefact, effect}, findings (their number), findings_sha256
  * and optionally created_at and expires_at (RFC 3339). _keep fills in these two where they are missing (now, and
  * PLAN_TTL_S later) and adds id and installation. PLAN_FD and TREE_FD are read from offset 0; what they hold must have

@@ -1,5 +1,5 @@
 /* What plan.c, plan_sweep.c and plan_room.c share: what lies in state/plans/ beside the plans themselves, and one look at
- * all of it. Nothing else includes this. */
+ * all of it. Beside them fetched_room.c looks, for what the plans were made with. */
 #ifndef SBX_PLAN_KEPT_H
 #define SBX_PLAN_KEPT_H
 

@@ -19,6 +19,7 @@ static const struct words parts[] = {
 			     "the state's content changed under the same serial since the plan was made", again},
 	[PLAN_PART_PROGRAM] = {"plan_program_changed", "a program is not the one that made the plan", again},
 	[PLAN_PART_PROVIDER] = {"plan_provider_changed", "a provider is not the one that made the plan", again},
+	[PLAN_PART_MODULE] = {"plan_module_changed", "the fetched modules are not those that the plan was made with", again},
 	[PLAN_PART_BACKEND] = {"plan_backend_changed",
 			       "the backend of the configuration is not the one that was planned with", restore},
 	[PLAN_PART_WORKSPACE] = {"plan_workspace_changed", "the workspace is not the one that was planned", again},

@@ -14,7 +14,8 @@ enum plan_part {
 	PLAN_PART_SERIAL,    /* of the state */
 	PLAN_PART_STATE,     /* its content, under the same lineage and serial */
 	PLAN_PART_PROGRAM,   /* one that made the plan, or a file that it is shown */
-	PLAN_PART_PROVIDER,  /* a package of the mirror */
+	PLAN_PART_PROVIDER,  /* a package of the mirror, or one that was fetched */
+	PLAN_PART_MODULE,    /* the modules that were fetched */
 	PLAN_PART_BACKEND,   /* where Terraform keeps the state, as the configuration says it */
 	PLAN_PART_WORKSPACE, /* directory of the settings, or Terraform's own workspace */
 	PLAN_PART_DRIVER,

@@ -77,6 +77,8 @@ static int show_steps(const struct page *p, jv run)
 		    text(p, json_has(step, "analyse") ? " (output is analysed, never shown)" : "") < 0 ||
 		    text(p, json_bool(step, "check") == 1 ? " (a check: nothing begins unless it ends with 0)" : "") < 0 ||
 		    text(p, json_has(step, "seals") ? " (output is the state, sealed and never shown)" : "") < 0 ||
+		    (json_has(step, "keeps") && (text(p, " (keeps the ") < 0 || text(p, json_str(step, "keeps")) < 0 ||
+						 text(p, " that it fetches)") < 0)) ||
 		    text(p, json_bool(step, "credentials") == 1 ? " (with credentials)\n" : "\n") < 0)
 			return -1;
 	}

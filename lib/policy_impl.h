@@ -144,6 +144,18 @@ int egress_is_relayed(const struct policy_world *world, jv tool);
  * tool's egress: that policy.yaml has, and with kubernetes-api, the server of TARGET. */
 jv egress_resolve(const struct policy_world *world, jv root, jv tool, jv target);
 
+/* --- policy_fetch.c: fetching Terraform's providers and modules --- */
+
+/* Check providers: and modules: of policy.yaml; a tool whose steps keep what they fetch; "keeps" of one step. */
+int fetch_check(const struct schema *s, jv root);
+int fetch_check_tool(const struct schema *s, jv tool);
+int fetch_check_keeps(const struct schema *s, const struct yaml_at *up, jv step);
+/* The program that terraform starts by itself in a tool that fetches modules; a constant, or NULL. */
+const char *fetch_program(jv root, jv tool);
+/* The member "fetch" of policy.run (the caller's): {providers, modules}, the lists; null where there is neither, and for a tool
+ * without a workspace. */
+jv fetch_resolve(jv root, jv tool);
+
 /* --- policy_run.c --- */
 
 /* The members "run" (without "require") and "credentials" for typed PARAMS; SEAL is the named plan's, or invalid. */

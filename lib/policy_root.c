@@ -265,7 +265,8 @@ int root_check(const struct schema *s, jv root)
 		{"programs", FIELD_MAP, FIELD_OPTIONAL},     {"scopes", FIELD_MAP, FIELD_OPTIONAL},
 		{"namespaces", FIELD_TEXTS, FIELD_OPTIONAL}, {"agent_writable", FIELD_TEXTS, FIELD_OPTIONAL},
 		{"mirror", FIELD_TEXT, FIELD_OPTIONAL},	     {"taint", FIELD_MAP, FIELD_OPTIONAL},
-		{"egress", FIELD_MAP, FIELD_OPTIONAL},
+		{"egress", FIELD_MAP, FIELD_OPTIONAL},	     {"providers", FIELD_TEXTS, FIELD_OPTIONAL},
+		{"modules", FIELD_TEXTS, FIELD_OPTIONAL},
 	};
 	static const struct field default_fields[] = {
 		{"limits", FIELD_MAP, FIELD_OPTIONAL},
@@ -285,7 +286,8 @@ int root_check(const struct schema *s, jv root)
 	if (each_member(s, NULL, root, "programs", check_program) < 0 ||
 	    each_member(s, NULL, root, "scopes", scope_check) < 0 ||
 	    each_member(s, NULL, root, "egress", egress_check) < 0 ||
-	    each_member(s, NULL, root, "tiers", check_tier) < 0 || check_taint(s, root) < 0)
+	    each_member(s, NULL, root, "tiers", check_tier) < 0 || check_taint(s, root) < 0 ||
+	    fetch_check(s, root) < 0)
 		return -1;
 	return check_lists(s, root);
 }

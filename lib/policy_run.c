@@ -105,6 +105,9 @@ static jv used_programs(jv root, jv tool)
 		const char *name = step_program(step);
 		used = json_set(used, name, json_object(all, name));
 	}
+	const char *beside = fetch_program(root, tool);
+	if (beside != NULL)
+		used = json_set(used, beside, json_object(all, beside));
 	return used;
 }
 
@@ -158,6 +161,7 @@ static int resolve_steps(jv tool, jv params, int has_credentials, jv *out, struc
 		jv entry = json_set_str(jv_object(), "program", step_program(step));
 		entry = json_set(entry, "argv", argv);
 		entry = json_set_str(json_set_str(entry, "analyse", analyse), "seals", json_str(step, "seals"));
+		entry = json_set_str(entry, "keeps", json_str(step, "keeps"));
 		/* What a step prints for the analyser must not depend on what only a credential can see. */
 		entry = json_set_bool(entry, "credentials",
 				      has_credentials && analyse == NULL && json_bool(step, "credentials") != 0);
@@ -290,6 +294,7 @@ int run_resolve(const struct policy *policy, const struct policy_world *world, j
 	out = json_set_bool(out, "analyse", steps_analyse(tool));
 	out = json_set_bool(out, "plan", has_plan);
 	out = client_run(out, tool);
+	out = json_set(out, "fetch", fetch_resolve(policy->root, tool));
 	const char *mirror = json_str(policy->root, "mirror");
 	*run = json_set(out, "mirror", mirror == NULL ? jv_null() : jv_string(mirror));
 	return 0;

@@ -72,6 +72,7 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 		{"credentials", FIELD_BOOLEAN, FIELD_OPTIONAL},
 		{"seals", FIELD_TEXT, FIELD_OPTIONAL},
 		{"check", FIELD_BOOLEAN, FIELD_OPTIONAL},
+		{"keeps", FIELD_TEXT, FIELD_OPTIONAL},
 	};
 	struct yaml_at at_argv = {.up = at, .key = "argv"}, at_analyse = {.up = at, .key = "analyse"};
 
@@ -89,7 +90,9 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 		return schema_fail(c->s, at, NULL, "a step that is analysed gets no credential");
 	if (analyse != NULL && step_checks(step))
 		return schema_fail(c->s, at, NULL, "a check makes nothing that could be analysed");
-	if (check_seals(c, at, step) < 0)
+	if (json_has(step, "keeps") && step_checks(step))
+		return schema_fail(c->s, at, NULL, "a check makes nothing that could be kept");
+	if (check_seals(c, at, step) < 0 || fetch_check_keeps(c->s, at, step) < 0)
 		return -1;
 	auto_jv argv = json_array(step, "argv");
 	return slots_check_argv(c->s, &at_argv, root, c->tool, argv);

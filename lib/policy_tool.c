@@ -294,7 +294,7 @@ int tool_check(const struct schema *s, jv root, const char *name, jv tool)
 	auto_free char *plan = tool_param_of(tool, PARAM_PLAN);
 	c.has_plan = plan != NULL;
 	if (steps_check(s, root, tool) < 0 || check_workspace(&c) < 0 || check_files(&c) < 0 || scope_check_credentials(s, root, tool, c.tier) < 0 ||
-	    check_environment(&c) < 0 || egress_check_tool(s, tool) < 0 || root_check_limits(s, NULL, tool) < 0 ||
+	    check_environment(&c) < 0 || egress_check_tool(s, tool) < 0 || fetch_check_tool(s, tool) < 0 || root_check_limits(s, NULL, tool) < 0 ||
 	    root_check_require(s, NULL, tool) < 0 || check_rules(&c) < 0 || client_check(s, tool) < 0)
 		return -1;
 	return check_tests(&c);

@@ -209,6 +209,7 @@ static void put_digests(struct writer *w, const struct review *review, const str
 	put_digest(w, REVIEW_PLAN_FILE, review->seal, "plan_sha256");
 	put_digest(w, REVIEW_TREE, review->seal, "tree_sha256");
 	put_digest(w, REVIEW_LOCK, review->seal, "lock_sha256");
+	put_digest(w, REVIEW_MODULES, review->seal, "modules_sha256");
 	auto_jv judge = judge_of(review->seal), backend = json_object(review->seal, "backend");
 	put_digest(w, REVIEW_PROGRAM, judge, "sha256");
 	put_digest(w, "  backend  ", backend, "config_sha256");

@@ -29,6 +29,7 @@
 #define REVIEW_PLAN_FILE "  plan file"
 #define REVIEW_TREE "  tree     "
 #define REVIEW_LOCK "  lock file"
+#define REVIEW_MODULES "  modules  "
 #define REVIEW_PROGRAM "  program  "
 
 #endif

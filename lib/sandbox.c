@@ -33,7 +33,10 @@ void sandbox_outcome_init(struct sandbox_outcome *outcome)
 					    .analysis = jv_invalid(),
 					    .unshown = jv_invalid(),
 					    .sealed_state = jv_invalid(),
-					    .plan_fd = -1};
+					    .plan_fd = -1,
+					    .modules_fd = -1,
+					    .providers_fd = -1,
+					    .fetched = jv_invalid()};
 }
 
 void sandbox_outcome_clear(struct sandbox_outcome *outcome)
@@ -45,7 +48,10 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome)
 	jv_free(take_jv(&outcome->analysis));
 	jv_free(take_jv(&outcome->unshown));
 	jv_free(take_jv(&outcome->sealed_state));
+	jv_free(take_jv(&outcome->fetched));
 	base_close_fd(&outcome->plan_fd);
+	base_close_fd(&outcome->modules_fd);
+	base_close_fd(&outcome->providers_fd);
 	buf_clear(&outcome->out.bytes);
 	buf_clear(&outcome->err.bytes);
 }

@@ -42,13 +42,16 @@ struct sandbox_job {
 	jv settings;		   /* drivers.NAME of sbx.yaml */
 	jv seal;		   /* of the plan that it runs; invalid for none: then none of the next three is compared inside */
 	jv programs, mounts;	   /* digests by name and by path (programs.h) */
-	jv providers;		   /* packages of the mirror that it is shown (providers.h); invalid for none */
+	jv providers;		   /* packages that it is shown, of the mirror and fetched ones (providers.h, fetched.h); invalid for none */
+	const char *fetched;	   /* where the fetched ones are */
+	int fetches;		   /* its steps keep modules and providers */
 	const char *call, *tool;   /* for the names of what a driver makes */
 	const char *backend; /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
 				other */
 	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	const struct egress_pins *pins; /* sandbox_egress.h; NULL: none */
 	struct sandbox_file tree;  /* packed (tree.h) */
+	struct sandbox_file modules; /* too: those that were fetched for it */
 	struct sandbox_file plan;  /* becomes the artefact "plan" */
 	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
 	struct sandbox_file signed_text; /* signed_text.h */
@@ -89,6 +92,9 @@ struct sandbox_outcome {
 	jv unshown;	   /* unshown.h: what no plan shows of the configuration that was planned; invalid: nothing */
 	jv sealed_state;   /* {lineage, serial, sha256} of the state that a step printed; invalid for none */
 	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
+	int modules_fd, providers_fd; /* what a run that fetches has kept, packed (tree.h), owned; -1: none */
+	uint64_t modules_size, providers_size;
+	jv fetched;	   /* fetched_keep.h; invalid: nothing */
 	struct sandbox_text out, err;
 	struct sbx_error trouble; /* why: a refusal, a plan that cannot be read, a driver that died; may be empty */
 	int64_t took_ms;

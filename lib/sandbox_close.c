@@ -5,6 +5,7 @@
 
 #include "audit.h"
 #include "call.h"
+#include "fetched_keep.h"
 #include "log.h"
 #include "plan.h"
 #include "refused.h"
@@ -225,6 +226,7 @@ static void keep_plan(struct sandbox_stage *s)
 				    .mounts = s->prepared->mounts,
 				    .providers = s->prepared->providers,
 				    .backend = s->prepared->backend,
+				    .fetched = &s->prepared->fetched,
 				    .target_sha256 = s->prepared->target_sha256,
 				    .state = s->prepared->state_facts,
 				    .tree = s->prepared->job.tree,
@@ -242,6 +244,37 @@ static void keep_plan(struct sandbox_stage *s)
 		o->state = SANDBOX_FAILED;
 		o->trouble = err;
 	}
+}
+
+/* A product that the record does not know is not kept, either. */
+static int record_fetched(void *context, jv kept, struct sbx_error *err)
+{
+	const struct sandbox_stage *s = context;
+
+	return audit_append(s->state, AUDIT_OUTCOME, "fetched.kept", call_id(s->call), kept, err);
+}
+
+static void keep_fetched(struct sandbox_stage *s)
+{
+	struct sandbox_outcome *o = &s->outcome;
+	struct prepared *p = s->prepared;
+	const char *principal = call_principal(s->call);
+	const struct fetched_trees trees = {.modules_fd = o->modules_fd,
+					    .modules_size = o->modules_size,
+					    .providers_fd = o->providers_fd,
+					    .providers_size = o->providers_size};
+	const struct fetched_keeper keeper = {.call = call_id(s->call),
+					      .principal = principal != NULL ? principal : "",
+					      .know = record_fetched,
+					      .context = s};
+	auto_jv fetch = json_object(p->run, "fetch");
+
+	if (!p->job.fetches || o->state != SANDBOX_COMPLETED)
+		return;
+	if (fetched_keep(s->state, &keeper, &p->need, fetch, &trees, &o->fetched, &o->trouble) == 0)
+		return;
+	log_error(&o->trouble);
+	o->state = SANDBOX_FAILED;
 }
 
 static jv add_record_head(const struct sandbox_stage *s, jv result)
@@ -281,6 +314,7 @@ void sandbox_close(struct sandbox_stage *s)
 	s->findings = sandbox_findings(&s->outcome);
 	drop_used_plan(s);
 	keep_plan(s);
+	keep_fetched(s);
 	record_end(s);
 }
 
@@ -296,6 +330,8 @@ jv sandbox_result(const struct sandbox_stage *s)
 		result = json_set_str(jv_object(), "state", sandbox_state_name(o->state));
 	}
 	result = json_set_str(result, "state_file", s->state_file);
+	if (jv_is_valid(o->fetched))
+		result = json_set(result, "fetched", jv_copy(o->fetched));
 	if (jv_is_valid(s->plan))
 		result = json_set(result, "plan", jv_copy(s->plan));
 	return add_record_head(s, result);

@@ -1,6 +1,7 @@
 /* The frames of a run: what each one means for the outcome. */
 #include "sandbox_frames.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -178,7 +179,34 @@ static int take_exit(struct run *run, const struct frame *frame)
 	return outcome->exit_code == 0 && failed == NULL ? take_state(run, frame->step, object) : 0;
 }
 
-/* The artefact was announced by the table, so the plan is the only one that is kept; others are counted by digest. */
+/* Where a tree goes that a run keeps by NAME; NULL for any other artefact. */
+static int *kept_tree(struct run *run, const char *name)
+{
+	if (!run->job->fetches || name == NULL)
+		return NULL;
+	if (strcmp(name, SANDBOX_KEPT_MODULES) == 0)
+		return &run->outcome->modules_fd;
+	return strcmp(name, SANDBOX_KEPT_PROVIDERS) == 0 ? &run->outcome->providers_fd : NULL;
+}
+
+/* In memory; but providers are large: a file without a name. */
+static int artifact_file(struct run *run, const char *name)
+{
+	if (kept_tree(run, name) == NULL)
+		return io_memfd("sbx-artefact", &run->broken);
+	int fd = openat(run->job->run_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		sbx_fail_errno(&run->broken, SBX_CANNOT_CREATE, "cannot_create", "cannot keep what the run has fetched");
+	return fd;
+}
+
+static int64_t artifact_max(struct run *run, const char *name)
+{
+	return (int64_t)(kept_tree(run, name) != NULL ? LIMIT_FETCHED_BYTES + LIMIT_ARTIFACT : LIMIT_ARTIFACT);
+}
+
+/* The artefact was announced by the table, so the plan is the only one that is kept, beside what is fetched; others are counted
+ * by digest. */
 static int take_artifact(struct run *run, const struct frame *frame)
 {
 	auto_jv object = payload(run, frame);
@@ -186,9 +214,9 @@ static int take_artifact(struct run *run, const struct frame *frame)
 	int64_t size;
 
 	if (run->artifact_fd >= 0 || name == NULL || sha256 == NULL || json_int(object, "size", &size) < 0 ||
-	    size < 0 || (uint64_t)size > LIMIT_ARTIFACT || json_length(run->outcome->artifacts) >= LIMIT_STEPS)
+	    size < 0 || size > artifact_max(run, name) || json_length(run->outcome->artifacts) >= LIMIT_STEPS)
 		return bad_stream(run, "an artefact that cannot be");
-	run->artifact_fd = io_memfd("sbx-artefact", &run->broken);
+	run->artifact_fd = artifact_file(run, name);
 	if (run->artifact_fd < 0)
 		return -1;
 	jv_free(run->artifact);
@@ -205,11 +233,20 @@ static int finish_artifact(struct run *run)
 	char sha256[DIGEST_HEX_SIZE];
 	uint64_t size;
 
-	if (io_seal(fd, &run->broken) < 0 || digest_fd_hex(fd, LIMIT_ARTIFACT, sha256, &size, &run->broken) < 0)
+	int *tree = kept_tree(run, name);
+	if ((tree == NULL && io_seal(fd, &run->broken) < 0) ||
+	    digest_fd_hex(fd, (uint64_t)artifact_max(run, name), sha256, &size, &run->broken) < 0)
 		return -1;
 	if (strcmp(sha256, claimed) != 0)
 		return bad_stream(run, "an artefact with another digest");
 	run->outcome->artifacts = json_append(take_jv(&run->outcome->artifacts), sandbox_artifact(name, sha256, size));
+	if (tree != NULL) {
+		if (*tree >= 0)
+			return bad_stream(run, "two trees of one name");
+		*(tree == &run->outcome->modules_fd ? &run->outcome->modules_size : &run->outcome->providers_size) = size;
+		*tree = take_fd(&fd);
+		return 0;
+	}
 	shown_take(run->job, run->outcome, name, fd, size);
 	if (strcmp(name, "plan") == 0) {
 		if (run->outcome->plan_fd >= 0)

@@ -164,6 +164,10 @@ int sandbox_keep(const struct state *state, const struct secret *key, const stru
 	seal = json_set(take_jv(&seal), "mounts", jv_copy(plan->mounts));
 	seal = json_set(take_jv(&seal), "providers",
 			jv_is_valid(plan->providers) ? jv_copy(plan->providers) : jv_array());
+	if (plan->fetched->key[0] != '\0')
+		seal = json_set_str(take_jv(&seal), "fetched", plan->fetched->key);
+	if (plan->fetched->modules_sha256[0] != '\0')
+		seal = json_set_str(take_jv(&seal), "modules_sha256", plan->fetched->modules_sha256);
 	seal = add_judgement(take_jv(&seal), plan, outcome->analysis);
 	seal = json_set_str(take_jv(&seal), "findings_sha256", findings_sha256);
 	seal = json_set_int(take_jv(&seal), "findings", total);

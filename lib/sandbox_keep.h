@@ -2,6 +2,7 @@
 #ifndef SBX_SANDBOX_KEEP_H
 #define SBX_SANDBOX_KEEP_H
 
+#include "fetched.h"
 #include "sandbox.h"
 #include "state.h"
 
@@ -11,6 +12,7 @@ struct sandbox_plan {
 	jv programs, mounts, providers, backend; /* as the seal has them (plan.h) */
 	const char *target_sha256;		 /* "" without a target */
 	jv state; /* {workspace, path, lineage, serial, sha256}; jv_invalid() for a tool without state */
+	const struct fetched *fetched;
 	struct sandbox_file tree; /* the workspace copy that was planned on */
 	jv findings;		  /* those of sbx-plan and our own, strongest first */
 	const char *verdict;	  /* over all of them */

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fetched.h"
+#include "process.h"
+
 static const int mounts_max = 64; /* what the local driver takes */
 
 static int bad_run(struct sbx_error *err, const char *what)
@@ -35,6 +38,17 @@ char *sandbox_provider_path(jv provider)
 	char *inside = NULL;
 
 	return path == NULL || asprintf(&inside, SANDBOX_MIRROR "/%s", path) < 0 ? NULL : inside;
+}
+
+char *sandbox_modules_path(jv run)
+{
+	auto_jv workspace = json_object(run, "workspace");
+	const char *cwd = json_str(workspace, "cwd");
+	char *path = NULL;
+
+	if (cwd == NULL || strcmp(cwd, ".") == 0)
+		return strdup(SANDBOX_MODULES);
+	return asprintf(&path, "%s/" SANDBOX_MODULES, cwd) < 0 ? NULL : path;
 }
 
 char *sandbox_state_path(jv run)
@@ -79,17 +93,32 @@ static int add_program(jv run, const char *name, struct sandbox_mounts *mounts, 
 	return 0;
 }
 
-/* One package of the mirror, where terraform looks for it. */
-static int add_provider(jv run, jv provider, struct sandbox_mounts *mounts, struct sbx_error *err)
+/* One package, where terraform looks for those of a mirror. */
+static int add_provider(const struct sandbox_job *job, jv provider, struct sandbox_mounts *mounts, struct sbx_error *err)
 {
-	const char *mirror = json_str(run, "mirror"), *path = json_str(provider, "path");
+	const char *mirror = json_str(job->run, "mirror"), *path = json_str(provider, "path");
+	int is_fetched = json_str(provider, "from") != NULL;
+	const char *place = is_fetched ? job->fetched : mirror;
 	auto_free char *inside = sandbox_provider_path(provider), *source = NULL;
 
-	if (mirror == NULL || path == NULL || inside == NULL)
+	if (place == NULL || path == NULL || inside == NULL)
 		return bad_run(err, "providers");
-	if (asprintf(&source, "%s/%s", mirror, path) < 0)
+	if (asprintf(&source, "%s/%s%s", place, is_fetched ? FETCHED_PROVIDERS "/" : "", path) < 0) {
+		source = NULL;
 		return no_memory(err);
+	}
 	return add_mount(mounts, source, inside, err);
+}
+
+/* terraform starts git by itself: ours, which starts the true one. */
+static int add_git(jv run, struct sandbox_mounts *mounts, struct sbx_error *err)
+{
+	auto_jv programs = json_object(run, "programs");
+
+	if (!json_has(programs, "git"))
+		return 0;
+	auto_free char *ours = process_helper("sbx-git", err);
+	return ours == NULL ? -1 : add_mount(mounts, ours, SANDBOX_GIT, err);
 }
 
 int sandbox_mounts(const struct sandbox_job *job, struct sandbox_mounts *mounts, struct sbx_error *err)
@@ -107,11 +136,13 @@ int sandbox_mounts(const struct sandbox_job *job, struct sandbox_mounts *mounts,
 		if (add_program(job->run, json_text(name), mounts, err) < 0)
 			return -1;
 	}
+	if (job->fetches && add_git(job->run, mounts, err) < 0)
+		return -1;
 	if (job->rc == NULL)
 		return 0;
 	for (int i = 0, n = json_length(job->providers); i < n; i++) {
 		auto_jv provider = json_at(job->providers, i);
-		if (add_provider(job->run, provider, mounts, err) < 0)
+		if (add_provider(job, provider, mounts, err) < 0)
 			return -1;
 	}
 	return add_mount(mounts, job->rc, SANDBOX_RC, err);

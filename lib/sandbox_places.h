@@ -5,6 +5,7 @@
 #include "sandbox.h"
 
 #define SANDBOX_MIRROR SANDBOX_PROGRAMS "/.mirror"
+#define SANDBOX_GIT "/usr/bin/git" /* where terraform looks for it: sbx-git, in a run that fetches */
 
 /* Where program NAME stands inside ("/opt/sbx/NAME/BASENAME"); owned by the caller; NULL when the run does not have it.
  */
@@ -12,6 +13,9 @@ char *sandbox_program_path(jv run, const char *name);
 
 /* Where a provider's package (providers.h) stands inside; owned by the caller. */
 char *sandbox_provider_path(jv provider);
+
+/* The directory of fetched modules below the work directory; owned by the caller. */
+char *sandbox_modules_path(jv run);
 
 /* The state file below the work directory; owned by the caller; NULL for a run without state. */
 char *sandbox_state_path(jv run);

@@ -17,14 +17,14 @@
 #include "providers.h"
 #include "result.h"
 #include "sandbox_driver.h"
+#include "sandbox_fetch.h"
 #include "sandbox_keep.h"
 #include "sandbox_places.h"
 #include "sandbox_signed.h"
 #include "signal_format.h"
+#include "tf_run.h"
 #include "unshown.h"
 #include "wire.h"
-
-#define RC_FILE "terraformrc"
 
 void prepared_init(struct prepared *p)
 {
@@ -37,11 +37,14 @@ void prepared_init(struct prepared *p)
 			       .unshown = jv_invalid(),
 			       .state_facts = jv_invalid(),
 			       .ws = WS_STATE_NONE,
+			       .need = FETCH_NEED_NONE,
+			       .fetched = FETCHED_NONE,
 			       .job = {.seal = jv_invalid(),
 				       .programs = jv_invalid(),
 				       .mounts = jv_invalid(),
 				       .providers = jv_invalid(),
 				       .tree = SANDBOX_NO_FILE,
+				       .modules = SANDBOX_NO_FILE,
 				       .plan = SANDBOX_NO_FILE,
 				       .state = SANDBOX_NO_FILE,
 				       .signed_text = SANDBOX_NO_FILE,
@@ -62,6 +65,8 @@ void prepared_clear(struct prepared *p)
 	jv_free(take_jv(&p->unshown));
 	jv_free(take_jv(&p->state_facts));
 	egress_pins_clear(&p->pins);
+	fetch_need_clear(&p->need);
+	fetched_clear(&p->fetched);
 	ws_state_close(&p->ws);
 	scrub_free(take_ptr(&p->scrub));
 	free(take_ptr(&p->state_file));
@@ -188,6 +193,8 @@ static int use_plan(struct prepared *p, struct checked_plan *plan, struct sbx_er
 	p->programs = take_jv(&plan->programs);
 	p->mounts = take_jv(&plan->mounts);
 	p->providers = take_jv(&plan->providers);
+	p->fetched = plan->fetched;
+	plan->fetched = (struct fetched)FETCHED_NONE;
 	return 0;
 }
 
@@ -229,7 +236,10 @@ static int find_configuration(struct prepared *p, struct sbx_error *err)
 		return -1;
 	if (p->job.tree.fd < 0)
 		return 0;
-	return unshown_find(p->job.tree.fd, p->job.tree.size, cwd != NULL ? cwd : ".", &p->unshown, err);
+	const struct unshown_fetched fetched = {
+		.fd = p->fetched.modules_fd, .size = p->fetched.modules_size, .dirs = p->fetched.module_dirs};
+	return unshown_find(p->job.tree.fd, p->job.tree.size, cwd != NULL ? cwd : ".", fetched.fd >= 0 ? &fetched : NULL,
+			    &p->unshown, err);
 }
 
 /* A plan holds for the programs and the providers that made it, and for its backend. For any other run it is enough
@@ -238,7 +248,8 @@ static int take_parts(struct prepared *p, const struct config *config, const str
 {
 	const char *mirror = json_str(p->run, "mirror");
 
-	if (find_providers(p, err) < 0)
+	if (find_providers(p, err) < 0 ||
+	    fetched_find(state, p->run, p->seal, p->job.tree.fd, p->job.tree.size, p->providers, &p->fetched, err) < 0)
 		return -1;
 	if (!sandbox_makes_plan(p->run))
 		return programs_check(p->run, err);
@@ -247,49 +258,9 @@ static int take_parts(struct prepared *p, const struct config *config, const str
 	if (hostcheck_target(config, json_str(p->run, "target"), p->target_sha256, err) < 0 ||
 	    programs_digest(state, p->run, &p->programs, &p->mounts, err) < 0)
 		return -1;
-	return jv_is_valid(p->providers) ? providers_digest(state, mirror, &p->providers, err) : 0;
-}
-
-static int is_terraform(jv run, jv seal)
-{
-	static const char *const names[] = {"terraform", "tofu"};
-	auto_jv env = json_object(run, "env"), programs = json_object(run, "programs");
-
-	if (json_has(env, "TF_CLI_CONFIG_FILE") || plan_format_of_run(run) == PLAN_FORMAT_TERRAFORM ||
-	    plan_format_of(seal) == PLAN_FORMAT_TERRAFORM)
-		return 1;
-	if (!jv_is_valid(programs))
-		return 0;
-	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
-		auto_jv program = jv_object_iter_value(programs, i);
-		const char *path = json_str(program, "path"), *slash = path ? strrchr(path, '/') : NULL;
-		for (size_t k = 0; slash != NULL && k < ARRAY_LEN(names); k++)
-			if (strcmp(slash + 1, names[k]) == 0)
-				return 1;
-	}
-	return 0;
-}
-
-/* Terraform's settings: providers come from the mirror and from nowhere else. Without a mirror that place does not exist in the sandbox, so that only what is
- * built into terraform can run: left to itself it would take programs out of the workspace (terraform.d/plugins), which an agent may have put there. */
-static int write_rc(struct prepared *p, const struct state *state, const char *call, int run_fd, struct sbx_error *err)
-{
-	static const char text[] = "provider_installation {\n  filesystem_mirror {\n    path = \"" SANDBOX_MIRROR
-				   "\"\n  }\n}\ndisable_checkpoint = true\n";
-
-	if (json_str(p->run, "mirror") == NULL && !is_terraform(p->run, p->seal))
-		return 0;
-	if (io_create_file(run_fd, RC_FILE, text, sizeof text - 1, err) < 0)
+	if (jv_is_valid(p->providers) && providers_digest(state, mirror, &p->providers, err) < 0)
 		return -1;
-	/* The sandbox may run as another user; on the host the directory above keeps everyone else out. */
-	if (fchmodat(run_fd, RC_FILE, 0644, 0) < 0)
-		return sbx_fail_errno(err, SBX_OS, "os_error", "cannot open %s to the sandbox", RC_FILE);
-	if (asprintf(&p->rc, "%s/runs/%s/" RC_FILE, state->path, call) < 0) {
-		p->rc = NULL;
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	}
-	p->job.rc = p->rc;
-	return 0;
+	return fetched_digest(state, &p->fetched, err);
 }
 
 static int check_out(struct prepared *p, const struct state *state, jv call, int run_fd, struct sbx_error *err)
@@ -356,7 +327,7 @@ static int take_work(struct prepared *p, const struct config *config, const stru
 {
 	if (jv_is_valid(plan->seal))
 		return use_plan(p, plan, err);
-	if (check_room(p, state, call, err) < 0 || take_tree(p, config, err) < 0)
+	if (check_room(p, state, call, err) < 0 || take_tree(p, config, err) < 0 || sandbox_fetch_begin(p, state, call, err) < 0)
 		return -1;
 	return take_parts(p, config, state, err);
 }
@@ -364,10 +335,8 @@ static int take_work(struct prepared *p, const struct config *config, const stru
 /* A cluster's driver knows its destinations itself. */
 static int take_egress(struct prepared *p, struct sbx_error *err)
 {
-	const char *driver = json_str(p->run, "driver");
-
 	p->job.pins = &p->pins;
-	return driver != NULL && strcmp(driver, "local") == 0 ? sandbox_egress(p->run, &p->pins, err) : 0;
+	return tf_run_is_local(p->run) ? sandbox_egress(p->run, &p->pins, err) : 0;
 }
 
 int sandbox_prepare(struct prepared *p, const struct config *config, const struct state *state,
@@ -388,7 +357,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	    hostcheck(config, state, key, call, p->writes ? &p->ws : NULL, &plan, err) < 0 ||
 	    take_work(p, config, state, call, &plan, err) < 0 ||
 	    sandbox_signed(call, json_str(p->run, "driver"), run_fd, &p->job.signed_text, err) < 0 ||
-	    write_rc(p, state, call_id(call), run_fd, err) < 0)
+	    sandbox_fetch_rc(p, state, call_id(call), run_fd, err) < 0)
 		return -1;
 	auto_jv sealed_backend = json_object(p->seal, "backend");
 	if (!jv_is_valid(p->backend))
@@ -397,6 +366,6 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	p->job.seal = p->seal;
 	p->job.programs = p->programs;
 	p->job.mounts = p->mounts;
-	p->job.providers = p->providers;
+	sandbox_fetch_show(p);
 	return check_out(p, state, call, run_fd, err);
 }

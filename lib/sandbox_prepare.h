@@ -4,6 +4,7 @@
 #define SBX_SANDBOX_PREPARE_H
 
 #include "config.h"
+#include "fetched.h"
 #include "sandbox.h"
 #include "sandbox_egress.h"
 #include "workspace.h"
@@ -21,6 +22,8 @@ struct prepared {
 			   one */
 	struct ws_state ws;	/* access write: locked until it is closed */
 	int writes;		/* 1: access write */
+	struct fetch_need need; /* of a run that fetches */
+	struct fetched fetched; /* for any other */
 	struct egress_pins pins; /* of the local driver's relay; owned */
 	struct scrub *scrub;	/* owned */
 	char *state_file, *rc, *signals; /* owned */

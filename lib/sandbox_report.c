@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "fetched.h"
 #include "plan_verdict.h"
 #include "result.h"
 
@@ -82,6 +83,13 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 	    !is_unfetched(&outcome->err.bytes))
 		return result;
 	result = json_set_str(result, "code", "not_fetched");
+	auto_jv fetch = json_object(run, "fetch");
+	if (jv_is_valid(fetch)) {
+		struct sbx_error words = SBX_ERROR_INIT;
+		sbx_fail(&words, SBX_NO_INPUT, "not_fetched", "it was not fetched");
+		fetched_hint(run, &words);
+		return json_set_str(result, "hint", words.hint);
+	}
 	if (mirror == NULL)
 		return json_set_str(
 			result, "hint",

@@ -94,6 +94,8 @@ static int fill_step(jv run, int number, jv entry, struct step *step, struct sbx
 		step->flags |= STEP_CHECK;
 	if (json_str(entry, "seals") != NULL)
 		step->flags |= STEP_SEALS_STATE;
+	if (json_str(entry, "keeps") != NULL)
+		step->flags |= strcmp(json_str(entry, "keeps"), SANDBOX_KEPT_MODULES) == 0 ? STEP_KEEPS_MODULES : STEP_KEEPS_PROVIDERS;
 	return fill_argv(argv, step, err) < 0 ? -1 : fill_produces(run, number, step, err);
 }
 
@@ -173,12 +175,14 @@ static int add_input(struct steps *steps, enum input_kind kind, const struct san
 /* The same order as sandbox_inputs writes their bytes. */
 static int fill_inputs(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
 {
-	auto_free char *state_path = sandbox_state_path(job->run);
+	auto_free char *state_path = sandbox_state_path(job->run), *modules_path = sandbox_modules_path(job->run);
 
-	steps->inputs = calloc(5, sizeof *steps->inputs); /* one of each kind */
+	steps->inputs = calloc(6, sizeof *steps->inputs); /* one of each kind */
 	if (steps->inputs == NULL)
 		return no_memory(err);
 	if (job->tree.fd >= 0 && add_input(steps, INPUT_TREE, &job->tree, "", "", err) < 0)
+		return -1;
+	if (job->modules.fd >= 0 && add_input(steps, INPUT_MODULES, &job->modules, "", modules_path, err) < 0)
 		return -1;
 	if (job->plan.fd >= 0 && add_input(steps, INPUT_ARTIFACT, &job->plan, "plan", "", err) < 0)
 		return -1;
@@ -361,7 +365,8 @@ int sandbox_inputs(const struct sandbox_job *job, struct sbx_error *err)
 {
 	auto_fd fd = io_memfd("sbx-inputs", err);
 
-	if (fd < 0 || append_file(fd, &job->tree, err) < 0 || append_file(fd, &job->plan, err) < 0 ||
+	if (fd < 0 || append_file(fd, &job->tree, err) < 0 || append_file(fd, &job->modules, err) < 0 ||
+	    append_file(fd, &job->plan, err) < 0 ||
 	    append_file(fd, &job->state, err) < 0 || append_file(fd, &job->signed_text, err) < 0 ||
 	    io_seal(fd, err) < 0)
 		return -1;

@@ -9,13 +9,19 @@
 #include "package.h"
 #include "ws_file.h"
 
-#define STEPS_VERSION 4u
+#define STEPS_VERSION 6u
 
 /* Where things stand inside every sandbox. */
 #define SANDBOX_WORK "/work"
 #define SANDBOX_CREDENTIALS "/run/sbx/cred"
 #define SANDBOX_ENTRY "/run/sbx/entry"
 #define SANDBOX_HOME "/tmp/home" /* empty at the start; TMPDIR is /tmp */
+/* What terraform has fetched, relative to the directory of the steps. */
+#define SANDBOX_MODULES ".terraform/modules"
+#define SANDBOX_PROVIDERS ".terraform/providers"
+/* And what the artefacts are called that are made of it. */
+#define SANDBOX_KEPT_MODULES "modules"
+#define SANDBOX_KEPT_PROVIDERS "providers"
 /* Each program stands alone in a directory of its own (NAME/BASENAME): terraform takes for a plugin what it finds beside
  * itself. No program's name begins with a dot, so what else is there stands apart from all of them. */
 #define SANDBOX_PROGRAMS "/opt/sbx"
@@ -35,6 +41,8 @@ struct slot {
 #define STEP_CREDENTIALS 2u /* may see the credential files */
 #define STEP_SEALS_STATE 4u /* stdout is Terraform's state (entry_state.h) */
 #define STEP_CHECK 8u	    /* looks before anything begins, and changes nothing: nothing begins unless it ends with 0 */
+#define STEP_KEEPS_MODULES 16u /* fills SANDBOX_MODULES, SANDBOX_PROVIDERS (entry_keep.h) */
+#define STEP_KEEPS_PROVIDERS 32u
 
 struct produce {
 	char *name; /* of the artefact */
@@ -52,6 +60,7 @@ struct step {
 
 enum input_kind {
 	INPUT_TREE,	   /* a tree archive (tree.h), unpacked to SANDBOX_WORK */
+	INPUT_MODULES,	   /* the same, to PATH below SANDBOX_WORK: modules that were fetched before (fetched.h) */
 	INPUT_ARTIFACT,	   /* NAME: becomes a sealed memfd at once */
 	INPUT_STATE_READ,  /* written to PATH below SANDBOX_WORK; a change is reported and thrown away */
 	INPUT_STATE_WRITE, /* not in the inputs: the driver has mounted it at PATH; only its digest is checked */
@@ -60,7 +69,7 @@ enum input_kind {
 struct input {
 	enum input_kind kind;
 	char *name; /* INPUT_ARTIFACT */
-	char *path; /* INPUT_STATE_*: relative to SANDBOX_WORK */
+	char *path; /* INPUT_MODULES, INPUT_STATE_*: relative to SANDBOX_WORK */
 	char sha256[65];
 	uint64_t size; /* of its bytes in the inputs descriptor, where the inputs stand one after the other */
 };

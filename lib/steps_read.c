@@ -17,7 +17,7 @@ enum {
 	MAX_SOURCE = 512,
 	MAX_PRODUCES = 16,
 	MAX_NAME = 64, /* of an artefact or an isolation */
-	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS | STEP_SEALS_STATE | STEP_CHECK,
+	ALL_FLAGS = STEP_ANALYSE | STEP_CREDENTIALS | STEP_SEALS_STATE | STEP_CHECK | STEP_KEEPS_MODULES | STEP_KEEPS_PROVIDERS,
 };
 
 static int bad(struct sbx_error *err, const char *what)
@@ -85,6 +85,8 @@ static int get_input(struct wire *w, struct input *in, struct sbx_error *err)
 	switch (in->kind) {
 	case INPUT_TREE:
 		return 0;
+	case INPUT_MODULES:
+		return is_path_below(in->path) ? 0 : bad(err, "path of modules");
 	case INPUT_ARTIFACT:
 		return is_name(in->name) ? 0 : bad(err, "name of an input");
 	case INPUT_STATE_READ:

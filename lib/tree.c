@@ -25,6 +25,7 @@ struct packer {
 	struct buf block; /* not yet written */
 	uint64_t written;
 	uint64_t content; /* bytes of files so far */
+	uint64_t max;	  /* of them */
 	unsigned entries;
 	char path[PATH_MAX]; /* of the entry at hand, relative to the root */
 	size_t path_len;
@@ -39,7 +40,7 @@ static int unsafe(const struct packer *p, struct sbx_error *err, const char *why
 
 static int too_large(struct sbx_error *err, const char *what)
 {
-	return sbx_fail(err, SBX_BAD_REQUEST, "tree_too_large", "the tree has %s than a workspace may have", what);
+	return sbx_fail(err, SBX_BAD_REQUEST, "tree_too_large", "the tree has %s than one may have", what);
 }
 
 static int flush(struct packer *p, struct sbx_error *err)
@@ -154,7 +155,7 @@ static int pack_file(struct packer *p, int dirfd, const char *name, struct sbx_e
 	if (st.st_nlink != 1)
 		return unsafe(p, err, "has more than one link");
 	uint64_t size = (uint64_t)st.st_size;
-	if (size > LIMIT_TREE_BYTES - p->content)
+	if (size > p->max - p->content)
 		return too_large(err, "more bytes");
 	p->content += size;
 	if (put_head(p, (st.st_mode & S_IXUSR) ? TREE_PROGRAM : TREE_FILE, err) < 0 ||
@@ -274,9 +275,9 @@ static int pack_dir(struct packer *p, int dirfd, unsigned depth, struct sbx_erro
 	return result;
 }
 
-static int pack(int dirfd, int out, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err)
+static int pack(int dirfd, int out, uint64_t max, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err)
 {
-	struct packer p = {.root = dirfd, .out = out, .block = BUF_INIT(3 * block_size)};
+	struct packer p = {.root = dirfd, .out = out, .max = max, .block = BUF_INIT(3 * block_size)};
 	unsigned char digest[DIGEST_SIZE];
 
 	digest_init(&p.digest);
@@ -300,12 +301,17 @@ static int pack(int dirfd, int out, char sha256[DIGEST_HEX_SIZE], uint64_t *size
 
 int tree_pack(int dirfd, int fd, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err)
 {
-	return pack(dirfd, fd, sha256, size, err);
+	return pack(dirfd, fd, LIMIT_TREE_BYTES, sha256, size, err);
+}
+
+int tree_pack_up_to(int dirfd, int fd, uint64_t max, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err)
+{
+	return pack(dirfd, fd, max, sha256, size, err);
 }
 
 int tree_digest(int dirfd, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err)
 {
 	uint64_t size;
 
-	return pack(dirfd, -1, sha256, &size, err);
+	return pack(dirfd, -1, LIMIT_TREE_BYTES, sha256, &size, err);
 }

@@ -11,6 +11,9 @@
  * (65). SHA256 gets the digest of all bytes written, *SIZE their number. */
 int tree_pack(int dirfd, int fd, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err);
 
+/* The same with at most MAX bytes of content, for what is no workspace. */
+int tree_pack_up_to(int dirfd, int fd, uint64_t max, char sha256[DIGEST_HEX_SIZE], uint64_t *size, struct sbx_error *err);
+
 /* The digest alone. */
 int tree_digest(int dirfd, char sha256[DIGEST_HEX_SIZE], struct sbx_error *err);
 

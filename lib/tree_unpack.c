@@ -128,7 +128,7 @@ static int get_head(struct reader *r, struct head *head, struct sbx_error *err)
 		return 0;
 	if (get_number(r, 8, &head->size, err) < 0)
 		return -1;
-	return head->size <= LIMIT_TREE_BYTES ? 0 : malformed(err);
+	return head->size <= LIMIT_FETCHED_BYTES ? 0 : malformed(err);
 }
 
 static int begin(struct reader *r, int fd, uint64_t at, uint64_t size, struct sbx_error *err)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "steps.h"
 #include "tf_file.h"
 #include "tree.h"
 #include "unshown_impl.h"
@@ -84,6 +85,9 @@ void unshown_module(struct unshown *u, const char *source, size_t len)
 	int relative = source != NULL && ((len >= 2 && memcmp(source, "./", 2) == 0) ||
 					  (len >= 3 && memcmp(source, "../", 3) == 0));
 
+	/* All of them are looked at, whoever calls them. */
+	if (source != NULL && (u->fetched == UNSHOWN_IN_FETCHED || (u->fetched == UNSHOWN_FETCHED && !relative)))
+		return;
 	if (!relative || memchr(source, '\0', len) != NULL || resolve(u->dir, source, len, dir) < 0 ||
 	    (!has(u->modules, dir) && json_length(u->modules) == MODULES_MAX)) {
 		unshown_add(u, UNSHOWN_MODULE);
@@ -113,7 +117,28 @@ static int take_file(void *context, const char *name, const char *bytes, size_t 
 	return 0;
 }
 
-int unshown_find(int tree_fd, uint64_t size, const char *cwd, jv *places, struct sbx_error *err)
+static int look_into_fetched(struct looking *looking, const struct unshown_fetched *fetched, const struct tree_taker *taker,
+			     struct sbx_error *err)
+{
+	char shown[PATH_BYTES];
+
+	looking->u.fetched = UNSHOWN_IN_FETCHED;
+	for (int i = 0, n = json_length(fetched->dirs); i < n; i++) {
+		auto_jv dir = json_at(fetched->dirs, i);
+		snprintf(shown, sizeof shown, SANDBOX_MODULES "/%s", json_text(dir));
+		looking->u.dir = shown;
+		looking->files = 0;
+		if (tree_each(fetched->fd, fetched->size, json_text(dir), taker, err) < 0)
+			return -1;
+		looking->u.file = "";
+		if (looking->files == 0)
+			unshown_add(&looking->u, UNSHOWN_MODULE);
+	}
+	return 0;
+}
+
+int unshown_find(int tree_fd, uint64_t size, const char *cwd, const struct unshown_fetched *fetched, jv *places,
+		 struct sbx_error *err)
 {
 	char top[PATH_BYTES];
 	struct looking looking = {.u = {.places = jv_array(), .modules = jv_array()}};
@@ -123,6 +148,7 @@ int unshown_find(int tree_fd, uint64_t size, const char *cwd, jv *places, struct
 
 	looking.u.dir = ".";
 	looking.u.file = "";
+	looking.u.fetched = fetched != NULL ? UNSHOWN_FETCHED : UNSHOWN_NOT_FETCHED;
 	if (resolve(".", cwd, strlen(cwd), top) < 0)
 		unshown_add(&looking.u, UNSHOWN_MODULE);
 	else
@@ -138,6 +164,8 @@ int unshown_find(int tree_fd, uint64_t size, const char *cwd, jv *places, struct
 			unshown_add(&looking.u, UNSHOWN_MODULE);
 		looking.u.dir = ".";
 	}
+	if (result == 0 && fetched != NULL)
+		result = look_into_fetched(&looking, fetched, &taker, err);
 	jv_free(looking.u.modules);
 	if (result == 0)
 		*places = looking.u.places;

@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "backend.h"
+#include "fetch_list.h"
 #include "hcl_lex.h"
 #include "io.h"
 #include "lock_file.h"
+#include "module_calls.h"
 #include "tree_wire.h"
 #include "unshown.h"
 #include "wire.h"
@@ -79,10 +81,31 @@ static void check_backend(const char *name, const uint8_t *data, size_t size)
 	auto_fd tree = pack(name, data, size, &packed);
 
 	must(tree >= 0 && backend_of(run, tree, packed, &backend, &err) == 0);
-	must(unshown_find(tree, packed, ".", &places, &err) == 0 && json_length(places) <= UNSHOWN_PLACES + 1);
+	must(unshown_find(tree, packed, ".", NULL, &places, &err) == 0 && json_length(places) <= UNSHOWN_PLACES + 1);
 	const char *type = json_str(backend, "type"), *config = json_str(backend, "config_sha256");
 	must(type != NULL && type[0] != '\0' && (config == NULL || strlen(config) == 64));
 	must(json_str(backend, "workspace") != NULL);
+}
+
+/* Which modules are called: told, or refused as a whole. */
+static void check_calls(const char *name, const uint8_t *data, size_t size)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_jv calls = jv_invalid();
+	uint64_t packed;
+	auto_fd tree = pack(name, data, size, &packed);
+
+	if (module_calls(tree, packed, ".", &calls, &err) < 0) {
+		must(strcmp(err.code, "module_unreadable") == 0 && !jv_is_valid(calls));
+		return;
+	}
+	for (int i = 0, n = json_length(calls); i < n; i++) {
+		auto_jv call = json_at(calls, i);
+		const char *key = json_str(call, "key"), *source = json_str(call, "source");
+		char place[MODULE_PLACE_SIZE];
+		must(key != NULL && source != NULL && strstr(source, "${") == NULL);
+		must(module_source(source, place) != MODULE_LOCAL && strstr(place, "/../") == NULL);
+	}
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -97,5 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_lock(text, size);
 	check_backend("main.tf", data, size);
 	check_backend("main.tf.json", data, size);
+	check_calls("main.tf", data, size);
+	check_calls("main.tf.json", data, size);
 	return 0;
 }

@@ -54,6 +54,7 @@ static int load(struct policy *policy, const char *root, const char *tool)
 #define TOOL "name: t\ndescription: d\ntier: low\n"
 #define ECHO "steps: [[echo]]\n"
 #define PODS TOOL ECHO "credentials: [{scope: pods, as: token, env: TOKEN_FILE, "
+#define FETCH "steps: [{argv: [echo], keeps: providers}"
 #define PLANS "steps: [[echo], {argv: [echo], analyse: terraform}]\n"
 #define ASKED "params: {p: {type: string}, o: {type: string, optional: true}}\n"
 
@@ -84,6 +85,14 @@ static const struct {
 	{TOOL "steps: [[echo, \"--n={num}\"]]\nparams: {num: {type: integer}}\n", NULL},
 	{TOOL "steps: [[echo, \"{p}\"]]\nparams: {p: {type: plan}}\n", "a plan is no text"},
 	{TOOL "steps: [[echo], [other]]\n", "two programs set A_FIXED differently"},
+	{TOOL FETCH "]\nworkspace: {tree: ., cwd: a}\n", NULL},
+	{TOOL FETCH ", {argv: [echo], keeps: modules}]\nworkspace: {cwd: a}\n", NULL},
+	{TOOL FETCH ", {argv: [echo], keeps: providers}]\nworkspace: {cwd: a}\n", "two steps keep the same"},
+	{TOOL FETCH ", {argv: [echo], keeps: state}]\nworkspace: {cwd: a}\n", "nothing of this name is kept"},
+	{TOOL FETCH "]\n", "a tool that fetches has a directory, and no state"},
+	{TOOL FETCH "]\nworkspace: {cwd: a, state: {path: a, access: read}}\n", "a tool that fetches has a directory, and no state"},
+	{TOOL FETCH "]\nworkspace: {cwd: a}\nproduces: {x: x.bin}\n", "a tool that fetches has none"},
+	{TOOL FETCH ", {argv: [echo], analyse: terraform}]\nworkspace: {cwd: a}\n", "a tool that fetches makes no plan"},
 	{TOOL ECHO "params: {p: {type: path}}\n", "no such type"},
 	{TOOL ECHO "params: {P: {type: string}}\n", "is no name of a parameter"},
 	{TOOL ECHO "params: {p: {type: boolean, pattern: x}}\n", "the type boolean has no \"pattern\""},
@@ -288,6 +297,12 @@ static const struct {
 	{"namespaces: [Web]\n", "is no DNS label"},
 	{"agent_writable: [/tmp]\n", "must be a relative path"},
 	{"mirror: mirror\n", "must be an absolute path"},
+	{"providers: [registry.terraform.io/hashicorp/*]\nmodules: [\"git::https://git.example.com/infra/*\"]\n", NULL},
+	{"providers: [hashicorp/aws]\n", "policy.yaml:1: is nothing that can be fetched"},
+	{"providers: [\"*/*/*\"]\n", "is nothing that can be fetched"},
+	{"providers: x\n", "must be a list of texts"},
+	{"modules: [\"git::ssh://git.example.com/*\"]\n", "is nothing that can be fetched"},
+	{"modules: [\"git::https://*/infra\"]\n", "is nothing that can be fetched"},
 	{"defaults: {limits: {memory: lots}}\n", "must be a size"},
 	{"taint: {raise: high, for: 10m}\n", NULL},
 	{"taint: {}\n", NULL},

@@ -220,7 +220,7 @@ static void test_contents(void)
 	steps[0].argc = 0;
 	CHECK(passes(&s) == -1);
 	s = sample();
-	steps[0].flags = 8;
+	steps[0].flags = 64;
 	CHECK(passes(&s) == -1);
 	s = sample();
 	s.sealed.state_sha256[3] = 'G';

@@ -189,6 +189,12 @@ static void test_limits(void)
 	CHECK(tree_digest(big, sha256, &err) == -1);
 	CHECK_STR(err.code, "tree_too_large");
 
+	/* What is no workspace has a limit of its own. */
+	sbx_error_clear(&err);
+	uint64_t size;
+	CHECK(ftruncate(file, 100) == 0 && tree_pack_up_to(big, -1, 99, sha256, &size, &err) == -1);
+	CHECK_STR(err.code, "tree_too_large");
+	CHECK(tree_pack_up_to(big, -1, 100, sha256, &size, &err) == 0);
 	sbx_error_clear(&err);
 	auto_fd many = fresh("a");
 	for (int i = 0; i < 20001; i++) {

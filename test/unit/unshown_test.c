@@ -36,6 +36,8 @@ static void gone(const char *name)
 	CHECK(unlink(path) == 0);
 }
 
+static const struct unshown_fetched *fetched; /* NULL: nothing was */
+
 /* The places that are found for envs, a line each. */
 static const char *found(void)
 {
@@ -48,7 +50,7 @@ static const char *found(void)
 
 	CHECK(tree_pack(dir, packed, sha256, &size, &err) == 0);
 	all[0] = '\0';
-	if (unshown_find(packed, size, "envs", &places, &err) < 0)
+	if (unshown_find(packed, size, "envs", fetched, &places, &err) < 0)
 		return "failed";
 	for (int i = 0; i < json_length(places); i++) {
 		auto_jv text = json_at(places, i);
@@ -149,6 +151,39 @@ static void test_json(void)
 
 static const char removed[] = "removed {\n  from = a.b\n  provisioner \"local-exec\" {}\n}\n";
 
+/* What was fetched is looked at in whole, and then a module from elsewhere is no unknown one. */
+static void test_fetched(void)
+{
+	struct unshown_fetched all = {.fd = io_memfd("modules", &err), .dirs = jv_array()};
+	char sha256[DIGEST_HEX_SIZE];
+
+	make_dir("fetched");
+	make_dir("fetched/net");
+	make_dir("fetched/app");
+	put("fetched/net/main.tf", "module \"up\" {\n  source = \"../../m\"\n}\nmodule \"far\" {\n  source = \"a/b/c\"\n}\n");
+	put("fetched/app/main.tf", removed);
+	auto_fd dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), modules = openat(dir, "fetched", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CHECK(tree_pack(modules, all.fd, sha256, &all.size, &err) == 0);
+	put("envs/main.tf", "module \"m\" {\n  source = \"a/b/c\"\n}\n");
+	CHECK_STR(found(), MODULE);
+	fetched = &all;
+	all.dirs = json_append(all.dirs, jv_string("net"));
+	CHECK_STR(found(), "");
+	all.dirs = json_append(all.dirs, jv_string("app"));
+	CHECK_STR(found(), ".terraform/modules/app/main.tf: a provisioner in a removed block\n");
+	all.dirs = json_append(all.dirs, jv_string("none"));
+	CHECK_STR(found(), ".terraform/modules/app/main.tf: a provisioner in a removed block\n"
+			   ".terraform/modules/none/: a module that is not in the workspace\n");
+	put("envs/main.tf", "module \"m\" {\n  source = var.m\n}\n");
+	CHECK(strstr(found(), MODULE) != NULL);
+	fetched = NULL;
+	jv_free(all.dirs);
+	base_close_fd(&all.fd);
+	gone("envs/main.tf");
+	gone("fetched/net/main.tf");
+	gone("fetched/app/main.tf");
+}
+
 /* Modules are followed as far as they go, each once; directories that nothing calls are not looked at. */
 static void test_modules(void)
 {
@@ -205,6 +240,7 @@ int main(void)
 	make_dir("envs");
 	test_native();
 	test_json();
+	test_fetched();
 	test_modules();
 	test_many();
 	CHECK(io_remove_tree(AT_FDCWD, place, &err) == 0);

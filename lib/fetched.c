@@ -1,0 +1,364 @@
+/* What a directory needs, and what is there. */
+#include "fetched.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "fetch_list.h"
+#include "io.h"
+#include "limit.h"
+#include "lock_file.h"
+#include "module_calls.h"
+#include "providers.h"
+#include "steps.h"
+#include "tf_run.h"
+#include "tree.h"
+
+static const char manifest_name[] = "modules.json";
+static const size_t manifest_max = (size_t)1 << 20;
+
+/* --- what is needed --- */
+
+void fetch_need_clear(struct fetch_need *need)
+{
+	jv_free(take_jv(&need->calls));
+	jv_free(take_jv(&need->locked));
+	free(take_ptr(&need->lock));
+}
+
+static int make_key(struct fetch_need *need, struct sbx_error *err)
+{
+	char lock_sha256[DIGEST_HEX_SIZE] = "";
+	auto_jv key = jv_invalid();
+
+	if (need->lock != NULL)
+		digest_sha256_hex(need->lock, need->lock_len, lock_sha256);
+	key = json_set_str(json_set_str(jv_object(), "is", "sbx-fetched/1"), "lock", lock_sha256);
+	key = json_set(take_jv(&key), "calls", jv_copy(need->calls));
+	return json_digest(key, need->key, err);
+}
+
+int fetch_need_of(int tree_fd, uint64_t size, const char *dir, struct fetch_need *need, struct sbx_error *err)
+{
+	if (dir == NULL)
+		dir = ".";
+	if (module_calls(tree_fd, size, dir, &need->calls, err) < 0 ||
+	    lock_file_find(tree_fd, size, dir, &need->lock, &need->lock_len, err) < 0)
+		return -1;
+	if (need->lock == NULL)
+		need->locked = jv_array();
+	else if (lock_file_read(need->lock, need->lock_len, &need->locked, err) < 0)
+		return -1;
+	return make_key(need, err);
+}
+
+static int providers_allowed(jv locked, jv fetch, struct sbx_error *err)
+{
+	auto_jv list = json_array(fetch, "providers");
+
+	for (int i = 0, n = json_length(locked); i < n; i++) {
+		auto_jv one = json_at(locked, i);
+		const char *source = json_str(one, "source");
+		if (!fetch_list_has_provider(list, source))
+			return fetch_list_refuse_provider(source, err);
+	}
+	return 0;
+}
+
+static int modules_allowed(jv calls, jv fetch, struct sbx_error *err)
+{
+	auto_jv list = json_array(fetch, "modules");
+
+	for (int i = 0, n = json_length(calls); i < n; i++) {
+		auto_jv one = json_at(calls, i);
+		const char *source = json_str(one, "source");
+		if (!fetch_list_has_module(list, source))
+			return fetch_list_refuse_module(source, err);
+	}
+	return 0;
+}
+
+int fetch_need_allowed(const struct fetch_need *need, jv fetch, struct sbx_error *err)
+{
+	return providers_allowed(need->locked, fetch, err) < 0 ? -1 : modules_allowed(need->calls, fetch, err);
+}
+
+/* --- modules.json --- */
+
+static int incomplete(struct sbx_error *err, const char *why)
+{
+	return sbx_fail(err, SBX_PROTOCOL, "fetch_incomplete", "what was fetched is not whole: %s", why);
+}
+
+/* Below the directory of modules, without "..". */
+static int is_fetched_dir(const char *dir)
+{
+	size_t len = sizeof SANDBOX_MODULES - 1;
+
+	if (dir == NULL || strncmp(dir, SANDBOX_MODULES, len) != 0 || dir[len] != '/' || dir[len + 1] == '\0')
+		return 0;
+	for (const char *p = dir + len; p != NULL; p = strchr(p + 1, '/'))
+		if (strncmp(p, "/..", 3) == 0 && (p[3] == '/' || p[3] == '\0'))
+			return 0;
+	return 1;
+}
+
+/* One entry: allowed, and where it says. Where that is among what was fetched it goes to DIRS. */
+static int check_record(jv record, jv list, jv *dirs, struct sbx_error *err)
+{
+	const char *key = json_str(record, "Key"), *dir = json_str(record, "Dir"), *source;
+	auto_jv written = json_get(record, "Source");
+	char place[MODULE_PLACE_SIZE];
+
+	if (key == NULL || json_text(written) == NULL)
+		return incomplete(err, "modules.json has an entry that is none");
+	source = json_text(written);
+	if (is_fetched_dir(dir))
+		*dirs = json_append(take_jv(dirs), jv_string(dir + sizeof SANDBOX_MODULES));
+	/* The directory itself, and what stands beside its configuration. */
+	if (source[0] == '\0' || module_source(source, place) == MODULE_LOCAL)
+		return 0;
+	if (!fetch_list_has_module(list, source))
+		return fetch_list_refuse_module(source, err);
+	return is_fetched_dir(dir) ? 0 : incomplete(err, "modules.json names a directory elsewhere");
+}
+
+/* The entry KEY is there, and from elsewhere. */
+static int has_record(jv records, const char *key)
+{
+	char place[MODULE_PLACE_SIZE];
+
+	for (int i = 0, n = json_length(records); i < n; i++) {
+		auto_jv record = json_at(records, i);
+		const char *its = json_str(record, "Key"), *source = json_str(record, "Source");
+		if (its != NULL && source != NULL && strcmp(its, key) == 0)
+			return module_source(source, place) != MODULE_LOCAL;
+	}
+	return 0;
+}
+
+static int check_manifest(const char *text, size_t len, const struct fetch_need *need, jv fetch, jv *dirs, struct sbx_error *err)
+{
+	struct sbx_error no_json = SBX_ERROR_INIT;
+	auto_jv file = jv_invalid(), list = json_array(fetch, "modules");
+
+	if (json_parse(text, len, manifest_max, &file, &no_json) < 0)
+		return incomplete(err, "modules.json cannot be read");
+	auto_jv records = json_array(file, "Modules");
+	if (!jv_is_valid(records))
+		return incomplete(err, "modules.json lists nothing");
+	for (int i = 0, n = json_length(records); i < n; i++) {
+		auto_jv record = json_at(records, i);
+		if (jv_get_kind(record) != JV_KIND_OBJECT)
+			return incomplete(err, "modules.json has an entry that is none");
+		if (check_record(record, list, dirs, err) < 0)
+			return -1;
+	}
+	for (int i = 0, n = json_length(need->calls); i < n; i++) {
+		auto_jv call = json_at(need->calls, i);
+		if (!has_record(records, json_str(call, "key")))
+			return incomplete(err, "a module that is called is missing");
+	}
+	return 0;
+}
+
+int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct fetched *fetched, struct sbx_error *err)
+{
+	auto_fd dir = io_open_beneath(dir_fd, FETCHED_MODULES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+	auto_jv dirs = jv_array();
+	auto_free char *text = NULL;
+	size_t len;
+
+	if (dir < 0 && errno == ENOENT)
+		return json_length(need->calls) == 0 ? 0 : incomplete(err, "there are no modules");
+	if (dir < 0)
+		return incomplete(err, "the modules cannot be opened");
+	if (io_check_trust(dir, "the directory of fetched modules", IO_TRUSTED, err) < 0)
+		return -1;
+	auto_fd packed = io_memfd("sbx-modules", err);
+	if (packed < 0 || tree_pack(dir, packed, fetched->modules_sha256, &fetched->modules_size, err) < 0 || io_seal(packed, err) < 0)
+		return -1;
+	int there = tree_find(packed, fetched->modules_size, manifest_name, manifest_max, &text, &len, err);
+	if (there < 0 || (there == 0 && json_length(need->calls) > 0))
+		return there < 0 ? -1 : incomplete(err, "modules.json is missing");
+	if (there > 0 && check_manifest(text, len, need, fetch, &dirs, err) < 0)
+		return -1;
+	if (lseek(packed, 0, SEEK_SET) < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot read the modules");
+	fetched->module_dirs = take_jv(&dirs);
+	fetched->modules_fd = take_fd(&packed);
+	return 0;
+}
+
+/* --- what is there --- */
+
+void fetched_clear(struct fetched *fetched)
+{
+	jv_free(take_jv(&fetched->providers));
+	jv_free(take_jv(&fetched->module_dirs));
+	free(take_ptr(&fetched->path));
+	base_close_fd(&fetched->dir_fd);
+	base_close_fd(&fetched->modules_fd);
+}
+
+char *fetched_path(const struct state *state, const char *key, struct sbx_error *err)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/" FETCHED_DIR "/%s", state->path, key) >= 0)
+		return path;
+	sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	return NULL;
+}
+
+int fetched_hint(jv run, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(run, "workspace");
+	const char *name = json_str(workspace, "name"), *cwd = json_str(workspace, "cwd");
+
+	if (name == NULL)
+		name = "";
+	return sbx_hint(err, "call terraform_fetch {dir: \"%.100s%s%.200s\"} first", name, name[0] != '\0' ? ":" : "",
+			cwd != NULL ? cwd : ".");
+}
+
+static int not_fetched(jv run, const char *why, struct sbx_error *err)
+{
+	sbx_fail(err, SBX_NO_INPUT, "not_fetched", "what this directory needs of providers and modules %s", why);
+	return fetched_hint(run, err);
+}
+
+static int has_source(jv list, jv source)
+{
+	for (int i = 0, n = jv_is_valid(list) ? json_length(list) : 0; i < n; i++) {
+		auto_jv one = json_at(list, i), other = json_get(one, "source");
+		if (json_same(source, other))
+			return 1;
+	}
+	return 0;
+}
+
+/* Those of LOCKED that HAVE does not have; the caller's. */
+static jv without(jv locked, jv have)
+{
+	jv out = jv_array();
+
+	for (int i = 0, n = json_length(locked); i < n; i++) {
+		auto_jv one = json_at(locked, i), source = json_get(one, "source");
+		if (!has_source(have, source))
+			out = json_append(out, jv_copy(one));
+	}
+	return out;
+}
+
+/* Open and lock the product: 1, 0 when there is none. */
+static int open_product(const struct state *state, struct fetched *fetched, struct sbx_error *err)
+{
+	auto_fd all = state_dir(state, FETCHED_DIR, err);
+
+	fetched->path = all < 0 ? NULL : fetched_path(state, fetched->key, err);
+	if (fetched->path == NULL)
+		return -1;
+	fetched->dir_fd = io_open_beneath(all, fetched->key, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+	if (fetched->dir_fd < 0 && errno == ENOENT)
+		return 0;
+	if (fetched->dir_fd < 0)
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot open what was fetched");
+	if (io_check_trust(fetched->dir_fd, fetched->path, IO_TRUSTED, err) < 0)
+		return -1;
+	/* Whoever removes what is old asks for this lock first. */
+	if (flock(fetched->dir_fd, LOCK_SH | LOCK_NB) < 0)
+		return 0;
+	futimens(fetched->dir_fd, NULL); /* used now; a help, and no need */
+	return 1;
+}
+
+/* The packages of WANTED, all of them. */
+static int find_packages(jv run, const struct fetch_need *need, jv wanted, struct fetched *fetched, struct sbx_error *err)
+{
+	auto_free char *path = NULL;
+	auto_jv found = jv_invalid();
+
+	fetched->providers = jv_array();
+	if (json_length(wanted) == 0)
+		return 0;
+	if (asprintf(&path, "%s/" FETCHED_PROVIDERS, fetched->path) < 0) {
+		path = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	struct stat st;
+	if (fstatat(fetched->dir_fd, FETCHED_PROVIDERS, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+		return not_fetched(run, "was not fetched whole: there are no providers", err);
+	if (providers_find(path, need->lock, need->lock_len, &found, err) < 0)
+		return -1;
+	for (int i = 0, n = json_length(found); i < n; i++) {
+		auto_jv one = json_at(found, i), source = json_get(one, "source");
+		if (has_source(wanted, source))
+			fetched->providers = json_append(take_jv(&fetched->providers),
+							 json_set_str(take_jv(&one), "from", FETCHED_DIR));
+	}
+	return json_length(fetched->providers) == json_length(wanted)
+		       ? 0
+		       : not_fetched(run, "was not fetched whole: a provider is missing", err);
+}
+
+static int take_modules(jv run, const struct fetch_need *need, jv fetch, struct fetched *fetched, struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (json_length(need->calls) == 0)
+		return 0;
+	if (fetched_modules(fetched->dir_fd, need, fetch, fetched, &why) == 0)
+		return 0;
+	if (why.class == SBX_PROTOCOL || why.class == SBX_BAD_REQUEST)
+		return not_fetched(run, why.message, err);
+	*err = why;
+	return -1;
+}
+
+int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv mirrored, struct fetched *fetched,
+		 struct sbx_error *err)
+{
+	auto_jv fetch = json_object(run, "fetch"), workspace = json_object(run, "workspace"), wanted = jv_invalid();
+	struct sbx_error unreadable = SBX_ERROR_INIT;
+	auto_need need = FETCH_NEED_NONE;
+
+	if (!jv_is_valid(fetch) || tree_fd < 0 || !tf_run_is(run, seal) || tf_run_keeps(run, NULL))
+		return 0;
+	/* What cannot be read terraform itself explains best, and without what it calls. */
+	if (fetch_need_of(tree_fd, size, json_str(workspace, "cwd"), &need, &unreadable) < 0) {
+		if (strcmp(unreadable.code, "module_unreadable") == 0)
+			return 0;
+		*err = unreadable;
+		return -1;
+	}
+	/* A cluster's providers are in its image. */
+	wanted = tf_run_is_local(run) ? without(need.locked, mirrored) : jv_array();
+	if (json_length(wanted) == 0 && json_length(need.calls) == 0)
+		return 0;
+	if (providers_allowed(wanted, fetch, err) < 0 || modules_allowed(need.calls, fetch, err) < 0)
+		return -1;
+	memcpy(fetched->key, need.key, sizeof fetched->key);
+	int there = open_product(state, fetched, err);
+	if (there <= 0)
+		return there < 0 ? -1 : not_fetched(run, "was not fetched, or has changed since", err);
+	return find_packages(run, &need, wanted, fetched, err) < 0 ? -1 : take_modules(run, &need, fetch, fetched, err);
+}
+
+int fetched_digest(const struct state *state, struct fetched *fetched, struct sbx_error *err)
+{
+	auto_free char *path = NULL;
+
+	if (json_length(fetched->providers) == 0)
+		return 0;
+	if (asprintf(&path, "%s/" FETCHED_PROVIDERS, fetched->path) < 0) {
+		path = NULL;
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	return providers_digest(state, path, &fetched->providers, err);
+}

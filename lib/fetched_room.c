@@ -1,0 +1,226 @@
+/* Old products. */
+#include "fetched_room.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "fetched.h"
+#include "io.h"
+#include "limit.h"
+#include "plan_kept.h"
+
+enum { PRODUCTS_MAX = 1024, NAME_SIZE = 80 };
+static const int64_t half_made_age_s = 15 * 60; /* no call unpacks for this long */
+
+struct product {
+	char key[65];
+	int64_t used; /* seconds */
+	uint64_t bytes;
+	int is_theirs; /* of the principal who asks */
+	int stays;
+};
+
+struct look {
+	const char *principal, *key;
+	struct product *list; /* owned */
+	size_t count;
+	uint64_t bytes; /* of all */
+	size_t theirs;
+};
+
+static int is_key(const char *name)
+{
+	return strlen(name) == 64 && strspn(name, "0123456789abcdef") == 64;
+}
+
+/* The bytes below DIR_FD/NAME; symlinks are not followed. */
+static uint64_t bytes_below(int dir_fd, const char *name, unsigned depth)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t bytes = 0;
+	struct stat st;
+
+	if (dir == NULL) {
+		base_close_fd(&fd);
+		return 0;
+	}
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+		    fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_size;
+		else if (S_ISDIR(st.st_mode) && depth < LIMIT_TREE_DEPTH)
+			bytes += bytes_below(fd, entry->d_name, depth + 1);
+	}
+	closedir(dir);
+	return bytes;
+}
+
+/* Who fetched it; invalid where a person has put it there. */
+static jv read_note(int dir_fd)
+{
+	struct sbx_error none = SBX_ERROR_INIT;
+	auto_free char *text = NULL;
+	auto_jv note = jv_invalid();
+	size_t len;
+
+	if (io_read_file(dir_fd, FETCHED_MADE, LIMIT_PARAMETER, IO_PRIVATE, &text, &len, &none) < 0 ||
+	    json_parse(text, len, LIMIT_PARAMETER, &note, &none) < 0)
+		return jv_invalid();
+	return take_jv(&note);
+}
+
+static void look_at(struct look *look, int all, const char *name)
+{
+	auto_fd dir = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	/* The one in whose place the new one comes is no more. */
+	if (dir < 0 || fstat(dir, &st) < 0 || look->count == PRODUCTS_MAX || strcmp(name, look->key) == 0)
+		return;
+	struct product *product = &look->list[look->count++];
+	auto_jv note = read_note(dir);
+	const char *principal = json_str(note, "principal");
+	snprintf(product->key, sizeof product->key, "%s", name);
+	product->used = st.st_mtim.tv_sec;
+	product->bytes = bytes_below(all, name, 0);
+	product->is_theirs = principal != NULL && strcmp(principal, look->principal) == 0;
+	product->stays = principal == NULL;
+	look->bytes += product->bytes;
+	look->theirs += (size_t)product->is_theirs;
+}
+
+static void mark_planned(int dir_fd, jv seal, void *context)
+{
+	struct look *look = context;
+	const char *key = json_str(seal, "fetched");
+
+	(void)dir_fd;
+	for (size_t i = 0; key != NULL && i < look->count; i++)
+		look->list[i].stays |= strcmp(look->list[i].key, key) == 0;
+}
+
+int fetched_drop(int all, const char *name, struct sbx_error *err)
+{
+	auto_fd dir = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char old[sizeof FETCHED_OLD + 16], random[17];
+
+	if (dir < 0)
+		return errno == ENOENT ? 0 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot open what was fetched");
+	io_random_hex(random, 8);
+	snprintf(old, sizeof old, FETCHED_OLD "%s", random);
+	if (renameat(all, name, all, old) < 0)
+		return errno == ENOENT ? 0 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot remove what was fetched");
+	return flock(dir, LOCK_EX | LOCK_NB) < 0 ? 0 : io_remove_tree(all, old, err);
+}
+
+int fetched_forget(const struct state *state, const char *call, struct sbx_error *err)
+{
+	char name[sizeof FETCHED_HALF_MADE + STATE_ID_SIZE];
+	struct stat st;
+
+	if (fstatat(state->fd, FETCHED_DIR, &st, AT_SYMLINK_NOFOLLOW) < 0 && errno == ENOENT)
+		return 0;
+	auto_fd all = state_dir(state, FETCHED_DIR, err);
+	snprintf(name, sizeof name, FETCHED_HALF_MADE "%.32s", call);
+	return all < 0 ? -1 : io_remove_tree(all, name, err);
+}
+
+/* Half-made ones that are too old to be at work, and what was in use when it was dropped. */
+static int sweep(int all, const char *name, struct sbx_error *err)
+{
+	auto_fd dir = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (dir < 0 || fstat(dir, &st) < 0)
+		return 0;
+	if (strncmp(name, FETCHED_HALF_MADE, strlen(FETCHED_HALF_MADE)) == 0)
+		return clock_seconds() - st.st_mtim.tv_sec > half_made_age_s ? io_remove_tree(all, name, err) : 0;
+	if (strncmp(name, FETCHED_OLD, strlen(FETCHED_OLD)) == 0 && flock(dir, LOCK_EX | LOCK_NB) == 0)
+		return io_remove_tree(all, name, err);
+	return 0;
+}
+
+static int look_at_all(struct look *look, int all, struct sbx_error *err)
+{
+	int listed = openat(all, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
+	DIR *dir = listed < 0 ? NULL : fdopendir(listed);
+
+	if (dir == NULL) {
+		base_close_fd(&listed);
+		return sbx_fail_errno(err, SBX_IO, "io_error", "cannot list what was fetched");
+	}
+	for (struct dirent *entry; result == 0 && (entry = readdir(dir)) != NULL;) {
+		if (is_key(entry->d_name))
+			look_at(look, all, entry->d_name);
+		else
+			result = sweep(all, entry->d_name, err);
+	}
+	closedir(dir);
+	return result;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct product *one = a, *other = b;
+
+	return one->used < other->used ? -1 : one->used > other->used;
+}
+
+/* 1 when nobody works with it. */
+static int is_idle(int all, const char *key)
+{
+	auto_fd dir = openat(all, key, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
+}
+
+static int make_room(struct look *look, int all, uint64_t bytes, struct sbx_error *err)
+{
+	for (size_t i = 0; i < look->count; i++) {
+		struct product *product = &look->list[i];
+		int too_many = look->theirs >= LIMIT_FETCHED, too_large = look->bytes + bytes > LIMIT_FETCHED_TOTAL;
+		if (!too_many && !too_large)
+			break;
+		if (product->stays || (!too_large && !product->is_theirs) || !is_idle(all, product->key))
+			continue;
+		if (fetched_drop(all, product->key, err) < 0)
+			return -1;
+		look->bytes -= product->bytes;
+		look->theirs -= (size_t)product->is_theirs;
+	}
+	if (look->theirs < LIMIT_FETCHED && look->bytes + bytes <= LIMIT_FETCHED_TOTAL)
+		return 0;
+	sbx_fail(err, SBX_UNAVAILABLE, "fetched_full", "%zu products of fetches, with %llu MiB, are kept, and all of them are needed",
+		 look->count, (unsigned long long)(look->bytes >> 20));
+	return sbx_hint(err, "at most %d of one principal and %llu MiB of all are kept: apply the plans that were made with them, or wait until "
+			     "they expire; what a person has put into %s/ in the state directory stays until a person removes it",
+			LIMIT_FETCHED, (unsigned long long)(LIMIT_FETCHED_TOTAL >> 20), FETCHED_DIR);
+}
+
+int fetched_make_room(const struct state *state, const char *principal, uint64_t bytes, const char *key, struct sbx_error *err)
+{
+	struct look look = {.principal = principal, .key = key, .list = calloc(PRODUCTS_MAX, sizeof *look.list)};
+	auto_fd all = state_dir(state, FETCHED_DIR, err);
+	int result = look.list == NULL ? sbx_fail(err, SBX_OS, "no_memory", "out of memory") : all < 0 ? -1 : 0;
+
+	if (result == 0)
+		result = look_at_all(&look, all, err);
+	if (result == 0)
+		result = plan_drop_expired_of(state, mark_planned, &look, err);
+	if (result == 0) {
+		qsort(look.list, look.count, sizeof *look.list, by_use);
+		result = make_room(&look, all, bytes, err);
+	}
+	free(look.list);
+	return result;
+}

@@ -1,0 +1,298 @@
+/* Blocks `module`, in Terraform's language and in JSON. */
+#include "module_calls.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "fetch_list.h"
+#include "hcl_lex.h"
+#include "limit.h"
+#include "tf_file.h"
+#include "tree.h"
+
+enum { PATH_SIZE = 1024, KEY_SIZE = 1024, NESTED_MAX = 64 };
+static const size_t file_max = (size_t)1 << 20; /* a file of configuration that somebody reads */
+
+/* A directory that is to be looked at: the local modules that were found, and what is read. */
+struct search {
+	int tree_fd;
+	uint64_t size;
+	jv places; /* array of {dir, key}: the directory itself, then local modules */
+	jv calls;
+	/* Where we are. */
+	const char *dir, *key;
+	const char *file;
+};
+
+static int unreadable(const struct search *s, const char *why, struct sbx_error *err)
+{
+	char quoted[SBX_QUOTE_SIZE];
+	const char *file = s->file != NULL ? s->file : s->dir;
+
+	sbx_fail(err, SBX_BAD_REQUEST, "module_unreadable", "which modules are called cannot be told: in %s %s",
+		 sbx_quote(quoted, file, strlen(file)), why);
+	return sbx_hint(err, "a module's source is a plain text, as in source = \"git::https://git.example.com/net.git?ref=v1\"");
+}
+
+/* SOURCE below DIR without "." and ".."; -1 when it leads out of the tree. */
+static int join(const char *dir, const char *source, char out[PATH_SIZE])
+{
+	size_t len = strcmp(dir, ".") == 0 ? 0 : strlen(dir);
+
+	if (len >= PATH_SIZE)
+		return -1;
+	memcpy(out, dir, len);
+	out[len] = '\0';
+	for (const char *p = source; *p != '\0'; p += strspn(p, "/")) {
+		size_t part = strcspn(p, "/");
+		if (part == 2 && p[0] == '.' && p[1] == '.') {
+			if (len == 0)
+				return -1;
+			char *slash = strrchr(out, '/');
+			len = slash != NULL ? (size_t)(slash - out) : 0;
+		} else if (part != 1 || p[0] != '.') {
+			if (len + 1 + part >= PATH_SIZE)
+				return -1;
+			if (len > 0)
+				out[len++] = '/';
+			memcpy(out + len, p, part);
+			len += part;
+		}
+		out[len] = '\0';
+		p += part;
+	}
+	if (len == 0)
+		memcpy(out, ".", sizeof ".");
+	return 0;
+}
+
+/* One call; VERSION may be NULL. */
+static int take_call(struct search *s, const char *name, const char *source, const char *version, struct sbx_error *err)
+{
+	char key[KEY_SIZE], path[PATH_SIZE], place[MODULE_PLACE_SIZE];
+
+	if (json_length(s->calls) + json_length(s->places) >= LIMIT_MODULE_CALLS)
+		return unreadable(s, "are more calls than there may be", err);
+	if (snprintf(key, sizeof key, "%s%s%s", s->key, s->key[0] != '\0' ? "." : "", name) >= (int)sizeof key)
+		return unreadable(s, "is a name that is too long", err);
+	if (module_source(source, place) != MODULE_LOCAL) {
+		jv call = json_set_str(json_set_str(jv_object(), "key", key), "source", source);
+		if (version != NULL)
+			call = json_set_str(call, "version", version);
+		s->calls = json_append(take_jv(&s->calls), call);
+		return 0;
+	}
+	if (join(s->dir, source, path) < 0)
+		return unreadable(s, "is a local module outside the workspace", err);
+	jv local = json_set_str(json_set_str(jv_object(), "dir", path), "key", key);
+	s->places = json_append(take_jv(&s->places), local);
+	return 0;
+}
+
+/* A text that means just what stands there. */
+static int is_plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\\' || text[i] == '\0' || ((text[i] == '$' || text[i] == '%') && i + 1 < len && text[i + 1] == '{'))
+			return 0;
+	return 1;
+}
+
+struct block {
+	char name[256], source[MODULE_PLACE_SIZE * 2], version[256];
+	int has_source;
+};
+
+/* The value behind "=" into OUT, and the end of its line. */
+static int take_text(struct hcl_lex *lex, char *out, size_t size, enum hcl_token *token)
+{
+	const char *text;
+	size_t len;
+
+	if (hcl_next(lex, token, &text, &len) < 0 || *token != HCL_OTHER || !hcl_is(text, len, "=") ||
+	    hcl_next(lex, token, &text, &len) < 0 || *token != HCL_STRING || !is_plain(text, len) || len >= size)
+		return -1;
+	memcpy(out, text, len);
+	out[len] = '\0';
+	if (hcl_next(lex, token, &text, &len) < 0)
+		return -1;
+	return *token == HCL_NEWLINE || *token == HCL_CLOSE ? 0 : -1;
+}
+
+/* A block to its closing brace, behind the opening one; BLOCK NULL: whatever it holds. */
+static int take_block(struct hcl_lex *lex, struct block *block)
+{
+	enum hcl_token token;
+	const char *text;
+	size_t len;
+	unsigned open = 1;
+	int at_start = 1;
+
+	for (;;) {
+		if (hcl_next(lex, &token, &text, &len) < 0 || token == HCL_END || open > NESTED_MAX)
+			return -1;
+		if (block != NULL && open == 1 && at_start && token == HCL_NAME) {
+			int is_source = hcl_is(text, len, "source");
+			if (is_source && take_text(lex, block->source, sizeof block->source, &token) < 0)
+				return -1;
+			if (!is_source && hcl_is(text, len, "version") &&
+			    take_text(lex, block->version, sizeof block->version, &token) < 0)
+				return -1;
+			block->has_source |= is_source;
+		}
+		open += token == HCL_OPEN;
+		open -= token == HCL_CLOSE;
+		if (open == 0)
+			return 0;
+		at_start = token == HCL_NEWLINE || token == HCL_OPEN;
+	}
+}
+
+static int take_native(struct search *s, const char *text, size_t len, struct sbx_error *err)
+{
+	struct block block = {.name = ""};
+	struct hcl_lex lex;
+	enum hcl_token token;
+	const char *word;
+	size_t word_len;
+	int at_start = 1, is_module = 0;
+
+	hcl_begin(&lex, text, len);
+	for (;;) {
+		if (hcl_next(&lex, &token, &word, &word_len) < 0)
+			return unreadable(s, "is no configuration", err);
+		if (token == HCL_END)
+			return 0;
+		if (token == HCL_OPEN) {
+			if (take_block(&lex, is_module ? &block : NULL) < 0)
+				return unreadable(s, "is a block that cannot be read", err);
+			if (is_module && block.has_source &&
+			    take_call(s, block.name, block.source, block.version[0] != '\0' ? block.version : NULL, err) < 0)
+				return -1;
+			is_module = 0;
+		} else if (at_start) {
+			is_module = token == HCL_NAME && hcl_is(word, word_len, "module");
+			block = (struct block){.name = ""};
+		} else if (is_module) {
+			if ((token != HCL_STRING && token != HCL_NAME) || word_len >= sizeof block.name || !is_plain(word, word_len))
+				return unreadable(s, "is a module without a name", err);
+			memcpy(block.name, word, word_len);
+			block.name[word_len] = '\0';
+		}
+		at_start = token == HCL_NEWLINE;
+	}
+}
+
+static int take_json_body(struct search *s, const char *name, jv body, struct sbx_error *err)
+{
+	auto_jv source = json_get(body, "source"), version = json_get(body, "version");
+	const char *text = json_text(source), *at_least = json_text(version);
+
+	if (jv_get_kind(body) == JV_KIND_ARRAY) {
+		for (int i = 0, n = json_length(body); i < n; i++) {
+			auto_jv one = json_at(body, i);
+			if (jv_get_kind(one) == JV_KIND_ARRAY)
+				return unreadable(s, "is a module that cannot be read", err);
+			if (take_json_body(s, name, one, err) < 0)
+				return -1;
+		}
+		return 0;
+	}
+	if (jv_get_kind(body) == JV_KIND_OBJECT && !jv_is_valid(source))
+		return 0;
+	if (text == NULL || !is_plain(text, strlen(text)) || strlen(text) >= MODULE_PLACE_SIZE * 2 ||
+	    (jv_is_valid(version) && (at_least == NULL || !is_plain(at_least, strlen(at_least)))))
+		return unreadable(s, "is a module that cannot be read", err);
+	return take_call(s, name, text, at_least, err);
+}
+
+/* "module": {NAME: {…}}, or a list of such. */
+static int take_json_modules(struct search *s, jv modules, struct sbx_error *err)
+{
+	if (jv_get_kind(modules) == JV_KIND_ARRAY) {
+		for (int i = 0, n = json_length(modules); i < n; i++) {
+			auto_jv one = json_at(modules, i);
+			if (jv_get_kind(one) != JV_KIND_OBJECT)
+				return unreadable(s, "is a module that cannot be read", err);
+			if (take_json_modules(s, one, err) < 0)
+				return -1;
+		}
+		return 0;
+	}
+	if (jv_get_kind(modules) != JV_KIND_OBJECT)
+		return unreadable(s, "is a module that cannot be read", err);
+	for (int i = jv_object_iter(modules); jv_object_iter_valid(modules, i); i = jv_object_iter_next(modules, i)) {
+		auto_jv name = jv_object_iter_key(modules, i), body = jv_object_iter_value(modules, i);
+		if (json_text(name) == NULL)
+			return unreadable(s, "is a module without a name", err);
+		if (take_json_body(s, json_text(name), body, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_json_file(struct search *s, jv file, struct sbx_error *err)
+{
+	auto_jv modules = json_get(file, "module");
+
+	if (jv_get_kind(file) != JV_KIND_OBJECT)
+		return unreadable(s, "is no configuration", err);
+	return jv_is_valid(modules) ? take_json_modules(s, modules, err) : 0;
+}
+
+static int take_json(struct search *s, const char *text, size_t len, struct sbx_error *err)
+{
+	struct sbx_error no_json = SBX_ERROR_INIT;
+	auto_jv file = jv_invalid();
+
+	if (json_parse_foreign(text, len, file_max, &file, &no_json) < 0)
+		return unreadable(s, "is no configuration", err);
+	if (jv_get_kind(file) != JV_KIND_ARRAY)
+		return take_json_file(s, file, err);
+	for (int i = 0, n = json_length(file); i < n; i++) {
+		auto_jv part = json_at(file, i);
+		if (take_json_file(s, part, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Without bytes it is a symlink, or too large. */
+static int take_file(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
+{
+	struct search *s = context;
+
+	s->file = name;
+	if (bytes == NULL)
+		return unreadable(s, "is a link, or more than somebody reads", err);
+	return tf_file_is_json(name) ? take_json(s, bytes, len, err) : take_native(s, bytes, len, err);
+}
+
+static int look_into(struct search *s, jv place, struct sbx_error *err)
+{
+	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = s, .max = file_max};
+
+	s->dir = json_str(place, "dir");
+	s->key = json_str(place, "key");
+	s->file = NULL;
+	return tree_each(s->tree_fd, s->size, s->dir, &taker, err);
+}
+
+int module_calls(int tree_fd, uint64_t size, const char *dir, jv *calls, struct sbx_error *err)
+{
+	struct search s = {.tree_fd = tree_fd, .size = size, .calls = jv_array()};
+	int result = 0;
+
+	s.places = json_append(jv_array(), json_set_str(json_set_str(jv_object(), "dir", dir), "key", ""));
+	/* A module that calls itself ends at the limit. */
+	for (int i = 0; result == 0 && i < json_length(s.places); i++) {
+		auto_jv place = json_at(s.places, i);
+		result = look_into(&s, place, err);
+	}
+	jv_free(s.places);
+	if (result < 0)
+		jv_free(s.calls);
+	else
+		*calls = jv_sort(s.calls, jv_copy(s.calls)); /* whichever file it stands in */
+	return result;
+}

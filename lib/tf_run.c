@@ -1,0 +1,46 @@
+/* Looking at policy.run. */
+#include "tf_run.h"
+
+#include <string.h>
+
+#include "plan_format.h"
+
+int tf_run_is(jv run, jv seal)
+{
+	static const char *const names[] = {"terraform", "tofu"};
+	auto_jv env = json_object(run, "env"), programs = json_object(run, "programs");
+
+	if (json_has(env, "TF_CLI_CONFIG_FILE") || plan_format_of_run(run) == PLAN_FORMAT_TERRAFORM ||
+	    plan_format_of(seal) == PLAN_FORMAT_TERRAFORM)
+		return 1;
+	if (!jv_is_valid(programs))
+		return 0;
+	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
+		auto_jv program = jv_object_iter_value(programs, i);
+		const char *path = json_str(program, "path"), *slash = path ? strrchr(path, '/') : NULL;
+		for (size_t k = 0; slash != NULL && k < ARRAY_LEN(names); k++)
+			if (strcmp(slash + 1, names[k]) == 0)
+				return 1;
+	}
+	return 0;
+}
+
+int tf_run_is_local(jv run)
+{
+	const char *driver = json_str(run, "driver");
+
+	return driver != NULL && strcmp(driver, "local") == 0;
+}
+
+int tf_run_keeps(jv run, const char *what)
+{
+	auto_jv steps = json_array(run, "steps");
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i);
+		const char *keeps = json_str(step, "keeps");
+		if (keeps != NULL && (what == NULL || strcmp(keeps, what) == 0))
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* Whether a run starts Terraform or OpenTofu, and what that means for it. */
+#ifndef SBX_TF_RUN_H
+#define SBX_TF_RUN_H
+
+#include "json.h"
+
+/* 1 when a step of RUN (policy.run), which runs the plan with SEAL (invalid: none), may be one of the two, whatever the policy
+ * calls it. */
+int tf_run_is(jv run, jv seal);
+
+/* 1 when RUN is the local driver's. */
+int tf_run_is_local(jv run);
+
+/* 1 when a step of RUN keeps WHAT it fetches: SANDBOX_KEPT_MODULES, SANDBOX_KEPT_PROVIDERS (steps.h), NULL for either. */
+int tf_run_keeps(jv run, const char *what);
+
+#endif

@@ -1,0 +1,216 @@
+/* Which modules from elsewhere a directory calls, and what may be fetched: every form, and what could pass for one. */
+#include "module_calls.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "fetch_list.h"
+#include "io.h"
+#include "limit.h"
+#include "tree.h"
+#include "unit.h"
+
+static char place[] = "/tmp/sbx-calls-XXXXXX";
+static struct sbx_error err;
+
+static void put(const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", place, name);
+	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	CHECK(fd >= 0 && io_write_all(fd, text, strlen(text), &err) == 0);
+}
+
+static void make_dir(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", place, name);
+	CHECK(mkdir(path, 0755) == 0);
+}
+
+static void gone(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", place, name);
+	CHECK(unlink(path) == 0);
+}
+
+/* "KEY SOURCE VERSION" of each call of a/b, or the code of the refusal. */
+static const char *calls(void)
+{
+	static char all[4096];
+	auto_fd dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), packed = io_memfd("tree", &err);
+	auto_jv found = jv_invalid();
+	char sha256[DIGEST_HEX_SIZE];
+	uint64_t size;
+	size_t used = 0;
+
+	sbx_error_clear(&err);
+	CHECK(tree_pack(dir, packed, sha256, &size, &err) == 0);
+	if (module_calls(packed, size, "a/b", &found, &err) < 0)
+		return err.code;
+	all[0] = '\0';
+	for (int i = 0; i < json_length(found); i++) {
+		auto_jv call = json_at(found, i);
+		const char *version = json_str(call, "version");
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s %s %s\n", json_str(call, "key"), json_str(call, "source"),
+					 version != NULL ? version : "-");
+	}
+	return all;
+}
+
+static void test_forms(void)
+{
+	static const struct {
+		const char *file, *text, *calls;
+	} cases[] = {
+		{"a/b/m.tf", "module \"net\" {\n  source = \"x/y/z\"\n  version = \"~> 1.0\"\n}\n", "net x/y/z ~> 1.0\n"},
+		{"a/b/m.tf", "module net {\n version=\"1\"\n source=\"x/y/z\" # why\n other = { source = \"no\" }\n}\n", "net x/y/z 1\n"},
+		{"a/b/m.tf", "module \"net\" { source = \"x/y/z\" }\n", "net x/y/z -\n"},
+		{"a/b/m.tf", "module \"b\" {\n source = \"x/y/b\"\n}\nmodule \"a\" {\n source = \"x/y/a\"\n}\n", "a x/y/a -\nb x/y/b -\n"},
+		{"a/b/m.tf", "module \"net\" {\n providers = {\n  source = x.y\n }\n source = \"x/y/z\"\n}\n", "net x/y/z -\n"},
+		{"a/b/m.tf", "module \"net\" {\n x = <<E\nsource = \"no\"\nE\n source = \"x/y/z\"\n}\n", "net x/y/z -\n"},
+		{"a/b/m.tf", "# module \"net\" {\n/* module \"x\" { source = \"no\" } */\nlocals {\n module = { source = \"no\" }\n}\n", ""},
+		{"a/b/m.tf", "module \"net\" {\n source = var.x\n}\n", "module_unreadable"},
+		{"a/b/m.tf", "module \"net\" {\n source = \"x/${var.y}/z\"\n}\n", "module_unreadable"},
+		{"a/b/m.tf", "module \"net\" {\n source = \"x/y\\u002fz\"\n}\n", "module_unreadable"},
+		{"a/b/m.tf", "module \"net\" {\n source = \"x/y/z\" == \"\" ? \"a\" : \"b\"\n}\n", "module_unreadable"},
+		{"a/b/m.tf", "module \"net\" {\n source = \"../../../x\"\n}\n", "module_unreadable"},
+		{"a/b/m.tf", "module \"n\\u0065t\" {\n source = \"x/y/z\"\n}\n", "module_unreadable"},
+		{"a/b/m.tf", "module \"net\" {\n source = \"x/y/z\"\n", "module_unreadable"},
+		{"a/b/m.tf.json", "{\"module\":{\"net\":{\"source\":\"x/y/z\",\"version\":\"1\"}}}", "net x/y/z 1\n"},
+		{"a/b/m.tf.json", "[{\"module\":[{\"net\":[{\"source\":\"x/y/z\"}]}]},{\"output\":{}}]", "net x/y/z -\n"},
+		{"a/b/m.tf.json", "{\"module\":{\"net\":{\"source\":\"x/${y}/z\"}}}", "module_unreadable"},
+		{"a/b/m.tf.json", "{\"module\":{\"net\":{\"source\":[\"x/y/z\"]}}}", "module_unreadable"},
+		{"a/b/m.tf.json", "{\"module\":{\"net\":{\"source\":\"x/y/z\"},\"net\":{\"source\":\"a/b/c\"}}}", "module_unreadable"},
+		{"a/b/m.tf.json", "{\"module\":\"net\"}", "module_unreadable"},
+		{"a/b/m.tf.json", "1", "module_unreadable"},
+		{"a/b/m_override.tf", "module \"net\" {\n source = \"x/y/z\"\n}\n", "net x/y/z -\n"},
+		{"a/b/m.tofu", "module \"net\" {\n source = \"x/y/z\"\n}\n", "net x/y/z -\n"},
+		{"a/b/.m.tf", "module \"net\" {\n source = \"x/y/z\"\n}\n", ""},
+		{"a/m.tf", "module \"net\" {\n source = \"x/y/z\"\n}\n", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		printf("# %s\n", cases[i].text);
+		put(cases[i].file, cases[i].text);
+		CHECK_STR(calls(), cases[i].calls);
+		gone(cases[i].file);
+	}
+}
+
+static void test_local(void)
+{
+	put("a/b/m.tf", "module \"one\" {\n source = \"../c\"\n}\nmodule \"two\" {\n source = \"./../c/.\"\n}\n");
+	put("a/c/m.tf", "module \"far\" {\n source = \"x/y/z\"\n}\n");
+	CHECK_STR(calls(), "one.far x/y/z -\ntwo.far x/y/z -\n");
+	/* Without an end. */
+	put("a/c/m.tf", "module \"again\" {\n source = \"../c\"\n}\n");
+	CHECK_STR(calls(), "module_unreadable");
+	gone("a/c/m.tf");
+	CHECK_STR(calls(), "");
+	gone("a/b/m.tf");
+}
+
+static void test_sources(void)
+{
+	static const struct {
+		const char *source;
+		enum module_kind kind;
+		const char *place;
+	} cases[] = {
+		{"./x", MODULE_LOCAL, ""},
+		{"../x", MODULE_LOCAL, ""},
+		{"ns/name/aws", MODULE_REGISTRY, "ns/name/aws"},
+		{"ns/name/aws//sub/dir", MODULE_REGISTRY, "ns/name/aws"},
+		{"reg.example/ns/name/aws", MODULE_REGISTRY, "reg.example/ns/name/aws"},
+		{"git::https://git.example/a/b.git?ref=v1", MODULE_GIT, "git::https://git.example/a/b.git"},
+		{"git::https://git.example/a/b.git//sub?ref=v1&depth=1", MODULE_GIT, "git::https://git.example/a/b.git"},
+		{"github.com/a/b", MODULE_GIT, "git::https://github.com/a/b.git"},
+		{"github.com/a/b.git//sub?ref=v1", MODULE_GIT, "git::https://github.com/a/b.git"},
+		{"https://files.example/a.zip?checksum=md5:00", MODULE_ARCHIVE, "https://files.example/a.zip"},
+		{"https://files.example/a.zip//sub?archive=zip", MODULE_ARCHIVE, "https://files.example/a.zip"},
+		{"git::https://git.example/a/../b.git", MODULE_OTHER, ""},
+		{"git::https://git.example/a/%2e%2e/b.git", MODULE_OTHER, ""},
+		{"git::https://git.example/a/./b.git", MODULE_OTHER, ""},
+		{"git::https://user@git.example/a", MODULE_OTHER, ""},
+		{"git::https://git.example@evil.example/a", MODULE_OTHER, ""},
+		{"git::https://git.example:8443/a", MODULE_OTHER, ""},
+		{"git::https://git.example", MODULE_OTHER, ""},
+		{"git::https://git.example/a?sshkey=AAAA", MODULE_OTHER, ""},
+		{"git::https://git.example/a?ref=--upload-pack", MODULE_OTHER, ""},
+		{"git::https://git.example/a?ref=v1&", MODULE_OTHER, ""},
+		{"git::https://git.example/a#x", MODULE_OTHER, ""},
+		{"git::https://git.example/a\\b", MODULE_OTHER, ""},
+		{"git::ssh://git@git.example/a", MODULE_OTHER, ""},
+		{"git::http://git.example/a", MODULE_OTHER, ""},
+		{"git::file:///a", MODULE_OTHER, ""},
+		{"git::ext::sh -c id", MODULE_OTHER, ""},
+		{"GIT::https://git.example/a", MODULE_OTHER, ""},
+		{"git@github.com:a/b.git", MODULE_OTHER, ""},
+		{"http://files.example/a.zip", MODULE_OTHER, ""},
+		{"s3::https://s3.amazonaws.com/a/b.zip", MODULE_OTHER, ""},
+		{"/work/x", MODULE_OTHER, ""},
+		{"x", MODULE_OTHER, ""},
+		{"", MODULE_OTHER, ""},
+	};
+	char at[MODULE_PLACE_SIZE];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		printf("# %s\n", cases[i].source);
+		CHECK(module_source(cases[i].source, at) == cases[i].kind);
+		CHECK_STR(at, cases[i].place);
+	}
+}
+
+static jv list(const char *one, const char *other)
+{
+	return json_append(json_append(jv_array(), jv_string(one)), jv_string(other));
+}
+
+static void test_lists(void)
+{
+	auto_jv modules = list("git::https://git.example/infra/*", "registry.terraform.io/ns/*/aws");
+	auto_jv providers = list("reg.example/acme/*", "registry.terraform.io/hashicorp/aws");
+	auto_jv nothing = jv_invalid();
+
+	CHECK(fetch_list_has_module(modules, "git::https://git.example/infra/net.git?ref=v1"));
+	CHECK(fetch_list_has_module(modules, "ns/vpc/aws"));
+	CHECK(fetch_list_has_module(modules, "registry.terraform.io/ns/vpc/aws//sub"));
+	CHECK(!fetch_list_has_module(modules, "git::https://git.example/infra/a/b.git"));
+	CHECK(!fetch_list_has_module(modules, "git::https://git.example/other/net.git"));
+	CHECK(!fetch_list_has_module(modules, "git::https://git.example/infra/../other/net.git"));
+	CHECK(!fetch_list_has_module(modules, "git::https://git.example.evil/infra/net.git"));
+	CHECK(!fetch_list_has_module(modules, "https://git.example/infra/net.git"));
+	CHECK(!fetch_list_has_module(modules, "ns/vpc/google"));
+	CHECK(!fetch_list_has_module(modules, "other.example/ns/vpc/aws"));
+	CHECK(!fetch_list_has_module(nothing, "ns/vpc/aws"));
+	CHECK(fetch_list_has_provider(providers, "reg.example/acme/thing"));
+	CHECK(fetch_list_has_provider(providers, "registry.terraform.io/hashicorp/aws"));
+	CHECK(!fetch_list_has_provider(providers, "registry.terraform.io/hashicorp/awscc"));
+	CHECK(!fetch_list_has_provider(providers, "reg.example/acme/thing/x"));
+	CHECK(!fetch_list_has_provider(nothing, "reg.example/acme/thing"));
+	CHECK(fetch_list_is_provider("a.b/c/*") && fetch_list_is_provider("a.b/*/*") && !fetch_list_is_provider("*/c/d"));
+	CHECK(!fetch_list_is_provider("a.*/c/d") && !fetch_list_is_provider("a.b/c") && !fetch_list_is_provider("a.b/c/[de]"));
+	CHECK(!fetch_list_is_provider("host/c/d") && !fetch_list_is_provider("a.b/c/d/e"));
+	CHECK(fetch_list_is_module("git::https://a.b/*") && fetch_list_is_module("https://a.b/c/*.zip") && fetch_list_is_module("a.b/c/d/e"));
+	CHECK(!fetch_list_is_module("git::https://*/c") && !fetch_list_is_module("git::ssh://a.b/c") && !fetch_list_is_module("c/d/e"));
+	CHECK(!fetch_list_is_module("git::https://a.b/c?ref=*") && !fetch_list_is_module("git::https://a.b") && !fetch_list_is_module("*"));
+}
+
+int main(void)
+{
+	CHECK(mkdtemp(place) != NULL);
+	make_dir("a");
+	make_dir("a/b");
+	make_dir("a/c");
+	test_forms();
+	test_local();
+	test_sources();
+	test_lists();
+	CHECK(io_remove_tree(AT_FDCWD, place, &err) == 0);
+	return unit_done();
+}
