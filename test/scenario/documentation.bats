@@ -9,9 +9,9 @@ setup() {
 }
 
 # Lines of the ```sh blocks of the README, without comments at their end; those of "Two accounts" want root
-# (accounts/two-accounts.bats), those of "On a cluster" a cluster, and "Try it in five minutes" is a test of its own.
+# (accounts/two-accounts.bats), those of "On a cluster" a cluster, those of "A provider from a registry" a registry (cluster/fetch.bats), and "Try it in five minutes" is a test of its own.
 readme_commands() {
-	awk '/^## / {other = /^## (Try it in five minutes|Two accounts|On a cluster, step by step)$/} other {next} /^ *```sh$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/  *#.*//; s/^ *//' | grep -v '^$'
+	awk '/^## / {other = /^## (Try it in five minutes|Two accounts|On a cluster, step by step|A provider from a registry, step by step)$/} other {next} /^ *```sh$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/  *#.*//; s/^ *//' | grep -v '^$'
 }
 
 @test "the shell commands of the README" {
