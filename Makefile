@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 ACCOUNT ?= sbx
 CC ?= cc
 PKG_CONFIG ?= pkg-config
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O2 -g1
 # WERROR=1 (continuous integration) makes warnings fatal; SANITIZE=address,undefined builds with sanitizers.
 WERROR ?=
 SANITIZE ?=

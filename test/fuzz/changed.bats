@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# Every fuzz target over many changed copies of what it reads, the same in every run. make test runs fewer, of some of them.
+# Every fuzz target over many changed copies of what it reads, the same in every run.
 
 load ../helpers
 load ../fuzz
@@ -57,4 +57,24 @@ setup() {
 	{ printf '\2'; cat blob; } >2
 	{ printf '\3'; head -c 200 blob; } >3
 	fuzz sshsig_fuzz 5 20000 0 1 2 3
+}
+
+@test "tool_argv_fuzz finds a tool that takes any text for a name" {
+	tool_policy
+	sed -i 's/^  name: {type: dns_subdomain/  name: {type: string/' policy/tools/k8s_get.yaml
+	run "$SBX_BUILD/test/tool_argv_fuzz" --mutate 300 --seed 4 "${choices[@]}"
+	assert_equal "$status" 134
+	# And one that could never be called is no proof.
+	rm policy/tools/*.yaml
+	cp "$ROOT/policy/tools/terraform_apply.yaml" policy/tools/
+	run "$SBX_BUILD/test/tool_argv_fuzz" --mutate 300 --seed 4 "${choices[@]}"
+	assert_equal "$status" 1
+	assert_contains "$output" 'calls 0 were allowed'
+}
+
+@test "a target that finds something ends, and what it was handed is kept" {
+	run "$SBX_BUILD/test/json_lex_fuzz" --mutate x
+	assert_equal "$status" 64
+	run "$SBX_BUILD/test/json_lex_fuzz" /nonexistent/file
+	assert_equal "$status" 2
 }

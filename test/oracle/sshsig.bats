@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sshsig against ssh-keygen in whole: every hash, text and kind of key, and every byte of a signature changed. make test runs a part of it.
+# sshsig against ssh-keygen in whole: every hash, text and kind of key, and every byte of a signature changed.
 
 load ../helpers
 

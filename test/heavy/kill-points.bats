@@ -1,5 +1,5 @@
-# kill -9 of a stage at the steps that matter between decision and result: never two runs, never a run without a consumed approval, and the state afterwards
-# says what happened. (Every step of every stage: make test-heavy.)
+# kill -9 of a stage at the steps that matter between decision and result, and what the points have come to: never two runs, never a run without a consumed
+# approval, and the state afterwards says what happened.
 
 load ../helpers
 load ../kill
