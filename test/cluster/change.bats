@@ -16,6 +16,8 @@ setup() {
 	export KUBECONFIG=$PWD/kubeconfig
 	SPACE=sbx-change-$RANDOM$RANDOM
 	kubectl create namespace "$SPACE" >/dev/null
+	# Without it no pod is admitted.
+	wait_until 10 kubectl --namespace="$SPACE" get serviceaccount default
 }
 
 teardown() {
@@ -49,14 +51,14 @@ make_deployment() {
 	steady
 }
 
-# steady: its controller has written what it had to about the deployment: the version stays the same for half a second.
-version() { kube get deployment api -o jsonpath='{.metadata.resourceVersion}'; }
+# steady [OBJECT]: controllers have written what they had to about it: the version stays the same for half a second.
+version() { kube get "${1:-deployment/api}" -o jsonpath='{.metadata.resourceVersion}'; }
 steady() {
 	local one two
 	for _ in {1..40}; do
-		one=$(version)
+		one=$(version "$@")
 		sleep 0.5
-		two=$(version)
+		two=$(version "$@")
 		[ "$one" != "$two" ] || return 0
 	done
 	return 1
@@ -390,6 +392,7 @@ node() {
 		metadata: {name: $NODE, labels: {sbx-change: agents}}
 		spec: {taints: [{key: sbx-change, effect: NoSchedule}]}
 	EOT
+	steady "node/$NODE"
 }
 
 @test "cordon and uncordon: a node's heartbeat is no change, its specification is" {
@@ -405,11 +408,13 @@ node() {
 	refused object_moved "$CHANGE" check plan
 	assert_contains "$stderr" '"spec.unschedulable" ((nothing) -> true)'
 	wait_until 10 sh -c "kubectl get node $NODE -o jsonpath='{.spec.taints}' | grep -q unschedulable"
+	steady "node/$NODE"
 	preview uncordon --name="$NODE"
 	run_sbx 0 "$CHANGE" check plan
 	run_sbx 0 "$CHANGE" send plan
 	assert_equal "$(field "node/$NODE" '{.spec.unschedulable}')" ""
 	# Another node of this name is another uid.
+	steady "node/$NODE"
 	preview cordon --name="$NODE"
 	kubectl delete node "$NODE" >/dev/null
 	node
