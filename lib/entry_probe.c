@@ -16,8 +16,8 @@
 
 /* A round: every target is asked anew each 20 ms, so that one lost packet hides nothing, and the last question has 120
  * ms, the first one 200. Where nothing was closed, the first answer of a listener on the node came after 5 ms, on a
- * node with three times more to do than it can after at most 71 (of 187 first acts of a sandbox under gVisor). What an
- * operator names may be further away, and has longer. */
+ * node with three times more to do than it can after at most 71, and always in the first quarter of its round (187
+ * first acts of a sandbox under gVisor). What an operator names may be further away, and has longer. */
 static const int64_t ask_every_ms = 20, last_ms = 120, last_far_ms = 270;
 enum { ASKS = 5 };
 /* What the slowest good answer of a round took, times this, is what the last silent one must have had, */
