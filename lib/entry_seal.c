@@ -87,7 +87,7 @@ int entry_name_state(const struct steps *table, int fd, struct sbx_error *err)
 
 	if (table->plan != STEPS_SEALED_PLAN)
 		return entry_differs(table, PLAN_PART_STATE, "the state", err);
-	if (fd < 0 || ws_file_read(fd, SBX_PROTOCOL, &file, &unreadable) < 0)
+	if (fd < 0 || ws_file_read(fd, WS_FILE_STORED, SBX_PROTOCOL, &file, &unreadable) < 0)
 		return plan_part_differs(PLAN_PART_STATE, "it cannot be read", err);
 	if (strcmp(file.lineage, sealed->lineage) != 0)
 		return plan_part_differs(PLAN_PART_LINEAGE, NULL, err);

@@ -31,7 +31,7 @@ int entry_state_judge(struct entry_state *state, const struct steps *table, stru
 	if (state->over)
 		return sbx_fail(err, SBX_DENIED, "too_large", "the state is larger than %zu MB",
 				(size_t)LIMIT_STATE_FILE / 1000000);
-	if (ws_file_read(state->fd, SBX_DENIED, &state->file, err) < 0)
+	if (ws_file_read(state->fd, WS_FILE_PRINTED, SBX_DENIED, &state->file, err) < 0)
 		return -1;
 	if (table->plan != STEPS_SEALED_PLAN || strcmp(state->file.sha256, table->sealed.state_sha256) == 0)
 		return 0;

@@ -129,7 +129,7 @@ static int settle_copy(struct ws_state *ws, int run_fd, enum writer writer, enum
 	*taken = WS_KEPT_BESIDE;
 	if (usable < 0)
 		return -1;
-	if (usable && ws_file_read(copy, SBX_PROTOCOL, &new, &reason) < 0) {
+	if (usable && ws_file_read(copy, WS_FILE_STORED, SBX_PROTOCOL, &new, &reason) < 0) {
 		if (strcmp(reason.code, "state_unreadable") != 0)
 			return *err = reason, -1;
 		usable = 0;

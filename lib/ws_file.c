@@ -38,7 +38,7 @@ static int take_member(struct ws_file *file, unsigned member, enum json_token to
 	uint64_t number;
 
 	if (member == MEMBER_LINEAGE) {
-		if (token != JSON_STRING || len == 0 || len >= sizeof file->lineage || memchr(text, '\0', len) != NULL)
+		if (token != JSON_STRING || len >= sizeof file->lineage || memchr(text, '\0', len) != NULL)
 			return -1;
 		memcpy(file->lineage, text, len + 1);
 		return 0;
@@ -53,7 +53,7 @@ static int take_member(struct ws_file *file, unsigned member, enum json_token to
 	return 0;
 }
 
-static int read_members(struct json_lex *lex, enum sbx_class class, struct ws_file *file, struct sbx_error *err)
+static int read_members(struct json_lex *lex, enum ws_file_from from, enum sbx_class class, struct ws_file *file, struct sbx_error *err)
 {
 	enum json_token token;
 	const char *text;
@@ -81,12 +81,12 @@ static int read_members(struct json_lex *lex, enum sbx_class class, struct ws_fi
 			return unreadable(class, "has a version, lineage or serial that is not understood", err);
 		seen |= member;
 	}
-	if (seen != MEMBER_ALL)
+	if (seen != MEMBER_ALL || (file->lineage[0] == '\0' && (from == WS_FILE_STORED || file->serial != 0)))
 		return unreadable(class, "has no version, lineage or serial", err);
 	return json_lex_next(lex, &token, &text, &len, err); /* nothing may follow */
 }
 
-int ws_file_read(int fd, enum sbx_class class, struct ws_file *file, struct sbx_error *err)
+int ws_file_read(int fd, enum ws_file_from from, enum sbx_class class, struct ws_file *file, struct sbx_error *err)
 {
 	static const struct json_lex_limits limits = {.bytes = LIMIT_STATE_FILE,
 						      .depth = LIMIT_PLAN_DEPTH,
@@ -104,7 +104,7 @@ int ws_file_read(int fd, enum sbx_class class, struct ws_file *file, struct sbx_
 	auto_json_lex *lex = json_lex_fd(fd, &limits, err);
 	if (lex == NULL)
 		return -1;
-	if (read_members(lex, class, file, &found) < 0) {
+	if (read_members(lex, from, class, file, &found) < 0) {
 		if (found.class != SBX_BAD_REQUEST && found.class != class)
 			return *err = found, -1;
 		return sbx_fail(err, class, "state_unreadable", "%s",
@@ -133,7 +133,7 @@ int ws_file_open(int dirfd, const char *name, enum sbx_class class, struct ws_fi
 		return sbx_fail_errno(err, SBX_CONFIG, "unsafe_file", "cannot open %s", name);
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
 		return sbx_fail(err, SBX_CONFIG, "unsafe_file", "%s is not a regular file with one link", name);
-	if (ws_file_read(opened, class, file, err) < 0)
+	if (ws_file_read(opened, WS_FILE_STORED, class, file, err) < 0)
 		return -1;
 	if (fd != NULL)
 		*fd = take_fd(&opened);

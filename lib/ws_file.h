@@ -16,9 +16,14 @@ struct ws_file {
 	uint64_t size;
 };
 
+enum ws_file_from {
+	WS_FILE_STORED,
+	WS_FILE_PRINTED /* by Terraform, which prints a state that nobody has written yet with serial 0 and an empty lineage */
+};
+
 /* What FD holds from offset 0; the offset is 0 again afterwards. "state_unreadable" of CLASS when it is no strict JSON,
  * no state of version 4, or has no lineage; "too_large" (65) above LIMIT_STATE_FILE; "io_error" (74). */
-int ws_file_read(int fd, enum sbx_class class, struct ws_file *file, struct sbx_error *err);
+int ws_file_read(int fd, enum ws_file_from from, enum sbx_class class, struct ws_file *file, struct sbx_error *err);
 
 /* The same for NAME below DIRFD: a regular file with one link, never through a symlink ("unsafe_file", 78, otherwise);
  * absent is a state that is not present. The owner is not asked: the directory is ours alone, and a driver run as root

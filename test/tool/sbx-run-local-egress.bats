@@ -88,7 +88,7 @@ connections() {
 	BACKGROUND=$!
 	wait_until 10 test -e "$D/ready"
 	# A network where the same listens, and no sandbox: the attempts are real ones.
-	unshare --user --map-root-user --net bash -c 'ip link set lo up && python3 "$1" "$2" "$3" & until [ -e "$2" ]; do sleep 0.05; done
+	unshare --user --map-root-user --net bash -c 'ip link set lo up; python3 "$1" "$2" "$3" & until [ -e "$2" ]; do sleep 0.05; done
 		"$4" out 127.0.0.2 "$3"; kill "$!"' - "$ROOT/test/helpers/host.py" "$D/ready-there" "$PORT" "$SBX_BUILD/test/ways" >"$D/outside" 3>&-
 	for name in other-port other-address loopback this-host fast-open-port udp-same-place ipv6-loopback ipv6-mapped-elsewhere raw raw-ipv6 packet netlink \
 		unix-abstract new-address serve transparent; do
