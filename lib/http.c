@@ -36,6 +36,7 @@ struct http_exchange {
 	void *context;
 	const char *unsent; /* of the body of a request that must not be sent again */
 	size_t unsent_len;
+	int is_sent; /* some of it was */
 	struct buf body;
 	char warning[WARNING_MAX];
 	int64_t retry_ms;
@@ -246,6 +247,7 @@ static size_t on_send(char *out, size_t one, size_t size, void *context)
 	size_t len = one * size < x->unsent_len ? one * size : x->unsent_len;
 
 	memcpy(out, x->unsent, len);
+	x->is_sent = 1;
 	x->unsent += len;
 	x->unsent_len -= len;
 	return len;
@@ -408,6 +410,13 @@ static void note_broken(struct http_exchange *x, CURLcode code)
 	struct sbx_error *err = &x->trouble;
 
 	x->state = HTTP_BROKEN;
+	/* libcurl goes to a server whose connection has ended once more, and then says what became of that, though the
+	 * first one may have had the whole request. */
+	if (x->is_sent && code != CURLE_OPERATION_TIMEDOUT) {
+		sbx_fail(err, SBX_UNAVAILABLE, "server_cut", "the server's answer was cut off: %s",
+			 curl_easy_strerror(code));
+		return;
+	}
 	switch ((int)code) {
 	case CURLE_COULDNT_RESOLVE_HOST:
 	case CURLE_COULDNT_CONNECT:

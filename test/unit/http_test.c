@@ -85,7 +85,8 @@ static void check_silence(void)
 	CHECK_STR(ask(at.sin_port), "server_unreachable");
 }
 
-/* One request of a connection, its body of four bytes included; its first byte, 0 when there is none. */
+/* One request of a connection, with a body of four bytes unless it is a GET: 'G', or the body's first byte; 0 when
+ * there is none. */
 static char read_request(int fd)
 {
 	char text[4096];
@@ -95,12 +96,13 @@ static char read_request(int fd)
 		text[len += (size_t)n] = '\0';
 		const char *body = strstr(text, "\r\n\r\n");
 		if (body != NULL && (text[0] == 'G' || strlen(body) >= 8))
-			return text[0];
+			return text[0] == 'G' ? 'G' : body[4];
 	}
 	return 0;
 }
 
-/* Answer every GET, and hang up on whoever POSTs. COUNT gets a "C" for each connection, a "P" for each POST. */
+/* Answer every GET, and hang up on whoever POSTs, for good when that is "last". COUNT gets a "C" for each connection, a
+ * "P" for each POST. */
 static void serve(int listener, int count)
 {
 	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
@@ -110,7 +112,7 @@ static void serve(int listener, int count)
 		char got = 0;
 		while (fd >= 0 && (got = read_request(fd)) == 'G' && write(fd, answer, sizeof answer - 1) > 0)
 			;
-		if (write(count, "CP", got == 'P' ? 2 : 1) < 1)
+		if (write(count, "CP", got == 'o' || got == 'l' ? 2 : 1) < 1 || got == 'l')
 			_exit(1);
 	}
 }
@@ -165,6 +167,16 @@ static void check_once(void)
 		/* One connection for both. */
 		CHECK(i > 0 || first == got + 1);
 	}
+	/* Nobody is there when it goes there again: that is no server which could not be reached. */
+	base_close_fd(&listener);
+	struct http_identity identity = {.server = "http://localhost", .socket = at.sun_path};
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct http *client = http_new(&identity, &err);
+	CHECK(client != NULL);
+	CHECK_STR(ask_socket(client, "GET", NULL, HTTP_MAY_REPEAT), "");
+	CHECK_STR(ask_socket(client, "POST", "last", HTTP_ONCE), "server_cut");
+	CHECK_STR(ask_socket(client, "POST", "more", HTTP_ONCE), "server_unreachable");
+	http_free(client);
 	kill(server, SIGKILL);
 	waitpid(server, NULL, 0);
 	unlink(at.sun_path);
