@@ -93,6 +93,48 @@ bound='.settings.role = "pod-reader"'
 	assert_equal "$(left)" ''
 }
 
+# api_dies FAULT STEP VERB: the API server is killed at that request of the provider, having done it (hang-after) or not, and started again.
+api_dies() {
+	local pid
+	cut_at "$1" "$2"
+	(exec {LIFE}>&- && "${@:3}") 3>&- &
+	pid=$!
+	wait_until 10 grep -q "$2.* $1" "$C/requests"
+	$SBX_STOP_API 3>&-
+	uncut
+	wait "$pid"
+	detached $SBX_START_API
+	wait_until 20 kubectl get --raw /readyz
+}
+
+@test "the API server is killed at each request: what it had made is found when it is back" {
+	[ -n "${SBX_STOP_API:-}" ] && [ -n "${SBX_START_API:-}" ] || skip 'SBX_STOP_API and SBX_START_API are not set'
+	local case
+	for case in 'hang-after /secrets' 'hang-after /rolebindings' 'hang-before /token' 'hang-after /token'; do
+		api_dies $case mint 69 "$bound"
+		assert_equal "$(ls "$T/var/kubernetes")" "$LEASE"
+		again revoked
+	done
+	for case in 'hang-after /rolebindings/' 'hang-after /secrets/'; do
+		cut_at none /none
+		mint 0 "$bound"
+		keep=$LEASE
+		api_dies $case revoke_kept
+		again revoked
+		wait_until 1 eval '[[ $(lists) == 40[13] ]]'
+	done
+}
+# The lease of the mint before, by a connection that ends.
+revoke_kept() { LEASE=$keep revoke 69; }
+again() { # STATE: with the server that is back.
+	local lease=${keep:-$LEASE}
+	# A lease is of the server that made it.
+	PORT=$(sed -n 's/.*127.0.0.1:\([0-9]*\)".*/\1/p' "$T/kubeconfig") cut_at none /none
+	LEASE=$lease revoke 0 "$1"
+	assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
+	keep=
+}
+
 mended() {
 	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
 	assert_equal "$(left)$(ls "$T/var/leases" "$T/var/kubernetes" | grep -v : | tr -d '\n')" ''
