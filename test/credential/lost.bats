@@ -96,7 +96,7 @@ bound='.settings.role = "pod-reader"'
 # api_dies FAULT STEP VERB: the API server is killed at that request of the provider, having done it (hang-after) or not, and started again.
 api_dies() {
 	local pid
-	cut_at "$1" "$2"
+	PORT=${keep:+$(port)} cut_at "$1" "$2"
 	(exec {LIFE}>&- && "${@:3}") 3>&- &
 	pid=$!
 	wait_until 10 grep -q "$2.* $1" "$C/requests"
@@ -124,12 +124,13 @@ api_dies() {
 		wait_until 1 eval '[[ $(lists) == 40[13] ]]'
 	done
 }
+# Where the last one was: a lease is of the server that made it.
+port() { sed -n 's/.*127.0.0.1:\([0-9]*\)".*/\1/p' "$T/kubeconfig"; }
 # The lease of the mint before, by a connection that ends.
 revoke_kept() { LEASE=$keep revoke 69; }
 again() { # STATE: with the server that is back.
 	local lease=${keep:-$LEASE}
-	# A lease is of the server that made it.
-	PORT=$(sed -n 's/.*127.0.0.1:\([0-9]*\)".*/\1/p' "$T/kubeconfig") cut_at none /none
+	PORT=$(port) cut_at none /none
 	LEASE=$lease revoke 0 "$1"
 	assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
 	keep=
