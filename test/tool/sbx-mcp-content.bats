@@ -107,5 +107,5 @@ summary() { printf '%s' "$output" | jq -r '.result.content[0].text'; }
 	assert_json '[.result.tools[] | select((.title and .description and .inputSchema.type == "object" and .outputSchema.type == "object") | not)] | length' 0
 	assert_json '[.result.tools[] | select(.name | test("^[a-z][a-z0-9_]{0,39}$") | not)] | length' 0
 	assert_json '[.result.tools[] | select(.annotations.readOnlyHint) | .name] | join(" ")' 'k8s_describe k8s_get k8s_get_pod_status k8s_logs k8s_rollout_status k8s_top_pods terraform_plan terraform_validate sbx_result'
-	assert_json '[.result.tools[] | select(.annotations.destructiveHint) | .name] | join(" ")' 'terraform_apply terraform_state_rm terraform_test'
+	assert_json '[.result.tools[] | select(.annotations.destructiveHint) | .name] | join(" ")' 'k8s_apply k8s_cordon k8s_delete k8s_drain k8s_rollout_restart k8s_scale k8s_uncordon terraform_apply terraform_force_unlock terraform_state_rm terraform_test'
 }
