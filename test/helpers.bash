@@ -9,6 +9,8 @@ SBX_LIBEXEC=$SBX_BUILD/libexec/sbx
 PATH=$SBX_BIN:$PATH
 export PATH
 unset SBX_CONFIG
+# A service that runs the suite may have neither.
+export LC_ALL=C.UTF-8 TERM=xterm
 
 # trace_test_alone: bats takes down the stack before every command of every function, which would be half the time of many a test. From here on it does so
 # for the lines of the test itself: a failure in a helper names the line that called it.
@@ -172,4 +174,13 @@ add_tool() {
 new_signer() {
 	ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$T/$1" </dev/null
 	printf '%s namespaces="sbx-approve@v1" %s\n' "$1" "$(cut -d' ' -f1,2 "$T/$1.pub")" >>"$T/allowed_signers"
+}
+
+# The token in $T/canary is in no file of the state directory and in no argument or environment of any process.
+refute_canary() {
+	if grep -rlFf "$T/canary" "$T/var"; then
+		return 1
+	fi
+	# Processes come and go, so it is the output that counts.
+	assert_equal "$(grep -lsaFf "$T/canary" /proc/[0-9]*/cmdline /proc/[0-9]*/environ)" ""
 }

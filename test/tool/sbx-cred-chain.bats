@@ -32,15 +32,6 @@ refute_active() {
 	assert_equal "$status" 1
 }
 
-# The token is in no file of the state directory and in no argument or environment of any process.
-refute_canary() {
-	if grep -rlFf "$T/canary" "$T/var"; then
-		return 1
-	fi
-	# Processes come and go, so it is the output that counts.
-	assert_equal "$(grep -lsaFf "$T/canary" /proc/[0-9]*/cmdline /proc/[0-9]*/environ)" ""
-}
-
 chain() {
 	bash -o pipefail -c 'cd "$1" && ./sbx-policy "${@:2}" | ./sbx-approve | ./sbx-cred sbx-run | ./sbx-audit' - "$I/bin" "$@" 3>&-
 }

@@ -2,113 +2,14 @@
 # sbx-cred between real providers and a played sbx-run (test/fakes): what it mints it revokes, however it ends. Calls are sealed by the test.
 
 load ../helpers
-load ../fakes/seal
+load ../cred
 
 setup() {
-	fresh_state
-	I=$BATS_TEST_TMPDIR/i
-	TAP=$BATS_TEST_TMPDIR/tap
-	RUN=$I/bin/tap
-	mkdir -p "$I/libexec/sbx" "$RUN" "$TAP"
-	cp "$SBX_BIN/sbx-cred" "$I/bin/"
-	cp "$SBX_LIBEXEC/sbx-cred-jwt" "$ROOT/test/fakes/sbx-cred-fault" "$I/libexec/sbx/"
-	cp "$ROOT/test/fakes/sbx-run-fault" "$I/bin/sbx-run"
-	cp "$ROOT/test/fakes/seal.bash" "$I/bin/"
-	printf '%s' "$T/var" >"$RUN/state"
-	cat >>"$T/sbx.yaml" <<-EOF
-		providers: {fault: {tap: "$TAP"}}
-		targets:
-		  prod: {server: "https://k.example:6443", ca_file: ca.pem}
-		  clear: {server: "http://k.example"}
-	EOF
-	echo PEM >"$T/ca.pem"
-	mkdir -p "$T/var"
-	chmod 700 "$T/var"
-	head -c 32 /dev/urandom >"$T/var/seal.key"
-	head -c 16 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$T/var/installation"
-	chmod 600 "$T/var/seal.key" "$T/var/installation" "$T/ca.pem"
-	started=()
+	cred_setup
 }
 
 teardown() {
-	local pid
-	: >"$RUN/go"
-	for pid in "${started[@]}"; do
-		kill -9 "$pid" 2>/dev/null || true
-	done
-	if [ -s "$TAP/hanging" ]; then
-		kill -9 "$(cat "$TAP/hanging")" 2>/dev/null || true
-	fi
-}
-
-# credentials FAULT...: the policy's list, one for each fault ("": the jwt provider).
-credentials() {
-	local fault list=
-	for fault; do
-		list+=${list:+,}
-		list+='{"as":"token","env":"TOKEN_FILE","lifetime_s":600,"provider":"'$([ -z "$fault" ] && echo jwt || echo fault)'","scope":"test-read",'
-		list+='"settings":{"audience":"https://api.test","fault":"'$fault'","permissions":["pods:read"]},"target":null}'
-	done
-	printf '[%s]' "$list"
-}
-
-# new_call: $CALL is the id of a call whose directory is there.
-new_call() {
-	CALL=$(od -An -v -tx1 -N16 /dev/urandom)
-	CALL=${CALL//[[:space:]]/}
-	mkdir -p -m 700 "$T/var/runs/$CALL"
-}
-
-# make_call [CREDENTIALS [EFFECT [PRINCIPAL [APPROVAL]]]]: $T/call.json is a new call as sbx-approve would give it. CREDENTIALS must be written as sealed.
-make_call() {
-	local approval='{"state":"none"}'
-	[ "${2:-allow}" = allow ] || approval='{"id":"0123456789abcdef0123456789abcdef","signers":["anna"],"state":"claimed"}'
-	new_call
-	sealed_call "$T/var" '{"call":{"id":"'$CALL'","params":{},"principal":{"name":"'"${3:-agent}"'","uid":0,"via":"uid"},"time":"2026-01-01T00:00:00Z","tool":"t"},"policy":{"credentials":'"${1:-[]}"',"effect":"'"${2:-allow}"'","run":{"limits":{"deadline_ms":20000,"grace_ms":1000}},"tier":"low"},"sbx":1}' \
-		"${4:-$approval}" >"$T/call.json"
-}
-
-cred() {
-	run_sbx "$1" "$I/bin/sbx-cred" "${@:2}" <"$T/call.json"
-}
-
-# start_cred ARGUMENT...: in the background, with the call; its pid in $!.
-start_cred() {
-	"$I/bin/sbx-cred" "$@" <"$T/call.json" >"$T/out" 2>"$T/err" 3>&- &
-	started+=($!)
-}
-
-is_active() {
-	"$I/libexec/sbx/sbx-cred-jwt" introspect <"$1" >/dev/null 2>&1
-}
-
-refute_active() {
-	run "$I/libexec/sbx/sbx-cred-jwt" introspect <"$1"
-	[ "$status" -eq 1 ] || {
-		printf 'the token is still good: %s\n' "$output"
-		return 1
-	}
-}
-
-events() {
-	jq -r 'select(.event != "audit.open") | .event' "$T/var/audit.jsonl" 2>/dev/null | paste -sd' '
-}
-
-# The token that the played sbx-run was given as its first credential.
-token_of_run() {
-	tail -c +9 "$RUN/credentials" >"$T/token"
-}
-
-refute_leases() {
-	run find "$T/var/leases" -name '*.json'
-	assert_equal "$output" ""
-}
-
-refute_run() {
-	[ ! -e "$RUN/argv" ] || {
-		echo "sbx-run was started"
-		return 1
-	}
+	cred_teardown
 }
 
 # ---- the way it should go ----
@@ -244,52 +145,7 @@ refute_run() {
 	[ "$status" -eq 1 ]
 }
 
-refute_canary() {
-	local file
-	if grep -rqFf "$T/canary" "$T/var"; then
-		echo "in the state directory"
-		return 1
-	fi
-	for file in /proc/[0-9]*/cmdline /proc/[0-9]*/environ; do
-		if tr '\0' '\n' <"$file" 2>/dev/null | grep -qFf "$T/canary"; then
-			echo "in $file"
-			return 1
-		fi
-	done
-}
-
 # ---- a mint that fails ----
-
-@test "a mint that fails, whatever way: no run, the lease given back, the error under the one seal" {
-	local row
-	for row in 'lost 69 provider_failed' 'die 69 provider_failed' 'die-before 69 provider_failed' 'error 77 role_denied' 'error-garbage 69 provider_failed' \
-		'error-with-secret 69 provider_failed' 'garbage 76 provider_protocol' 'two 76 provider_protocol' 'large 76 provider_protocol' \
-		'large-secret 76 provider_protocol' 'no-secret 76 provider_protocol' 'short-secret 76 provider_protocol' 'quoted-secret 76 provider_protocol' \
-		'wrong-lease 76 provider_protocol' 'wrong-provider 76 provider_protocol' 'wrong-fields 76 provider_protocol' 'expired 76 provider_protocol' \
-		'no-expiry 76 provider_protocol' 'bad-jti 76 provider_protocol' 'leak 76 provider_protocol'; do
-		set -- $row
-		rm -f "$TAP"/*
-		make_call "$(credentials "$1")" approve
-		cred "$2" sbx-run
-		assert_json '[.error.stage, .error.code, .revocation[0].state, (.credential | length), .seals[].stage] | map(tostring) | join(" ")' \
-			"cred $3 revoked 1 policy approve cred"
-		assert_equal "$(grep -F "$CALL" "$T/var/audit.jsonl" | grep -o '"event":"[a-z.]*"' | cut -d'"' -f4 | paste -sd' ')" \
-			"credential.requested credential.$([ "$1" = quoted-secret ] && echo issued || echo failed) credential.revoked"
-		refute_contains "$output$stderr" hunter2
-		if [ -e "$TAP/token" ]; then
-			refute_active "$TAP/token"
-			refute_contains "$output$stderr" "$(sed 's/.*\.//' "$TAP/token")"
-		fi
-		# The approval that it had claimed can be used again.
-		assert_contains "$(cat "$T/var/runs/$CALL/refused")" '"approval":"0123456789abcdef0123456789abcdef","call":"'"$CALL"
-		refute_leases
-		refute_run
-	done
-	# The same without a fault.
-	make_call "$(credentials ok)" approve
-	cred 0 sbx-run
-	[ ! -e "$T/var/runs/$CALL/refused" ]
-}
 
 @test "a failed mint is in the record with its code" {
 	make_call "$(credentials error)"
@@ -301,16 +157,6 @@ refute_canary() {
 	cred 78 sbx-run
 	assert_call no_audience
 	assert_json '.error.hint | contains("policy.yaml")' true
-}
-
-@test "a provider that hangs is killed at its deadline, and what it minted is revoked" {
-	make_call "$(credentials hang)"
-	cred 69 sbx-run
-	assert_call provider_timeout
-	refute_active "$TAP/token"
-	refute_leases
-	run kill -0 "$(cat "$TAP/hanging")"
-	[ "$status" -ne 0 ]
 }
 
 @test "the second mint fails: the first credential is given back too" {
@@ -354,27 +200,6 @@ refute_canary() {
 
 # ---- a revocation that fails ----
 
-@test "a revocation that fails is tried again, then put off and left to mending" {
-	make_call "$(credentials revoke-fails)"
-	cred 0 sbx-run
-	assert_json '.revocation[0].state' deferred
-	assert_json '.result.state' completed
-	assert_contains "$stderr" "--mend $CALL"
-	assert_equal "$(grep -c revoke "$TAP/calls")" 2
-	is_active "$TAP/token"
-	assert_equal "$(jq -r .state "$T/var/leases/$CALL-0.json")" deferred
-	run_sbx 69 "$I/bin/sbx-cred" --mend "$CALL"
-	is_active "$TAP/token"
-	# The provider is well again.
-	jq -c '.settings.fault = "ok"' "$T/var/leases/$CALL-0.json" >"$T/lease"
-	cat "$T/lease" >"$T/var/leases/$CALL-0.json"
-	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
-	refute_active "$TAP/token"
-	refute_leases
-	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .state + " " + (.mended | tostring)' "$T/var/audit.jsonl" | paste -sd,)" \
-		"deferred null,deferred true,revoked true"
-}
-
 @test "a revocation that fails once" {
 	make_call "$(credentials revoke-fails-once)"
 	cred 0 sbx-run
@@ -390,30 +215,7 @@ refute_canary() {
 	refute_leases
 }
 
-@test "an answer to revoke that is none counts as a failure" {
-	make_call "$(credentials revoke-garbage)"
-	cred 0 sbx-run
-	assert_json '.revocation[0] | .state + " " + .proof' "deferred provider_protocol"
-}
-
 # ---- an sbx-run that fails ----
-
-@test "no whole answer of sbx-run: run_died, and the credential is revoked" {
-	local mode
-	make_call
-	cred 0 sbx-run
-	cp "$RUN/call" "$RUN/other"
-	for mode in unread die nothing garbage cut two unsealed bare changed forged other large; do
-		make_call "$(credentials ok)" approve
-		cred 3 sbx-run $mode
-		assert_json '[.error.stage, .error.code, .error.class, .revocation[0].state, has("result"), .seals[].stage] | map(tostring) | join(" ")' \
-			"run run_died 3 revoked false policy approve cred revoke"
-		refute_active "$TAP/token"
-		refute_leases
-		# What it did is not known: its approval stays spent.
-		[ ! -e "$T/var/runs/$CALL/refused" ]
-	done
-}
 
 @test "sbx-run's own error and a failed command keep their class" {
 	make_call "$(credentials ok)"
@@ -544,44 +346,6 @@ refute_canary() {
 	assert_json '[.seals[].stage] | join(" ")' "policy approve cred"
 	[ -e "$T/var/runs/$CALL/refused" ]
 	refute_run
-}
-
-@test "kill -9 while the command runs: the lease is on disk, and mending revokes it once nobody works on the call" {
-	make_call "$(credentials ok)"
-	start_cred sbx-run hold
-	wait_until 10 test -e "$RUN/holding"
-	kill -9 "${started[0]}"
-	wait "${started[0]}" || true
-	is_active "$TAP/token"
-	# sbx-run still holds the lock of sbx-cred.
-	run_sbx 69 "$I/bin/sbx-cred" --mend "$CALL"
-	assert_contains "$stderr" call_running
-	is_active "$TAP/token"
-	: >"$RUN/go"
-	wait_until 10 "$I/bin/sbx-cred" --mend "$CALL"
-	refute_active "$TAP/token"
-	refute_leases
-	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .mended' "$T/var/audit.jsonl")" true
-	local before
-	before=$(wc -l <"$T/var/audit.jsonl")
-	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
-	assert_equal "$output" ""
-	assert_equal "$(wc -l <"$T/var/audit.jsonl")" "$before"
-}
-
-@test "kill -9 during the mint: what the provider had minted is revoked by mending, though nobody got its answer" {
-	make_call "$(credentials hang)"
-	start_cred sbx-run
-	wait_until 10 test -s "$TAP/hanging"
-	kill -9 "${started[0]}"
-	wait "${started[0]}" || true
-	assert_equal "$(jq -r .state "$T/var/leases/$CALL-0.json")" requested
-	is_active "$TAP/token"
-	run_sbx 69 "$I/bin/sbx-cred" --mend "$CALL"
-	kill -9 "$(cat "$TAP/hanging")"
-	wait_until 10 "$I/bin/sbx-cred" --mend "$CALL"
-	refute_active "$TAP/token"
-	refute_leases
 }
 
 # ---- what may start ----
@@ -788,6 +552,11 @@ not_lockable() {
 	assert_equal "$(jq -r 'select(.event == "credential.revoked") | .namespace + " " + .scope + " " + (.proof | length > 0 | tostring)' "$T/var/audit.jsonl")" 'web test-read true'
 }
 
+# left: both leases are without a call that works.
+left() {
+	[ "$("$I/bin/sbx-cred" list 3>&- | grep -c ' left ')" = 2 ]
+}
+
 @test "list says what is live, whose, until when, and whether its call still works" {
 	run_sbx 0 "$I/bin/sbx-cred" list
 	assert_equal "$output" ''
@@ -820,75 +589,6 @@ running issued $CALL jwt"
 	run_sbx 64 "$I/bin/sbx-cred" list more
 	run_sbx 64 "$I/bin/sbx-cred" list --json more
 }
-left() {
-	[ "$("$I/bin/sbx-cred" list 3>&- | grep -c ' left ')" = 2 ]
-}
-
-# full_at FAULT: a disk for the leases that is full before or during the mint; the exit status in $status.
-full_at() {
-	make_call "$(credentials "$1")" approve
-	mkdir -p -m 700 "$T/var/leases"
-	rm -f "$TAP"/*
-	run_sbx 0 unshare -m bash -c '
-		mount -t tmpfs -o size=64k,mode=700 sbx-test "$1/var/leases" || exit 90
-		ln -s "$1/var/leases/filler" "$2/filler"
-		[ "$3" != ok ] || dd if=/dev/zero of="$2/filler" bs=4k 2>/dev/null
-		"$4" sbx-run <"$1/call.json" >"$1/full.out" 2>"$1/full.err" 3>&-
-		echo "$?"
-		ls "$1/var/leases" | grep -v filler
-		rm "$1/var/leases/filler"
-		"$4" --mend "$5" 2>&1
-		ls "$1/var/leases"' - "$T" "$TAP" "$1" "$I/bin/sbx-cred" "$CALL"
-	said=$(cat "$T/full.out")
-}
-
-@test "a lease that cannot be written down: nothing is minted, or what was minted is revoked; nothing runs" {
-	[ "$(id -u)" -eq 0 ] || skip 'mounts a small file system: needs root'
-	full_at ok
-	assert_equal "${lines[0]}" 74
-	assert_equal "${#lines[@]}" 1
-	[ ! -e "$TAP/calls" ]
-	refute_run
-	output=$said
-	assert_call io_error
-	assert_json 'has("credential")' false
-	[ -e "$T/var/runs/$CALL/refused" ]
-	# Full when the answer of the mint is there: what it made is known by the intent that was written before.
-	full_at fill
-	assert_equal "${lines[0]}" 74
-	assert_equal "${#lines[@]}" 1
-	assert_equal "$(paste -sd' ' "$TAP/calls")" 'mint revoke'
-	refute_run
-	output=$said
-	assert_call io_error
-	assert_json '.revocation[0].state' revoked
-	refute_active "$TAP/token"
-	[ -e "$T/var/runs/$CALL/refused" ]
-	# With room.
-	make_call "$(credentials ok)" approve
-	cred 0 sbx-run
-}
-
-@test "--mend: an unknown call is fine, a damaged lease is told and does not hide the others" {
-	run_sbx 0 "$I/bin/sbx-cred" --mend 0123456789abcdef0123456789abcdef
-	make_call "$(credentials revoke-fails)"
-	cred 0 sbx-run
-	jq -c '.settings.fault = "ok" | .index = 1' "$T/var/leases/$CALL-0.json" >"$T/var/leases/$CALL-1.json"
-	chmod 600 "$T/var/leases/$CALL-1.json"
-	echo '{' >"$T/var/leases/$CALL-0.json"
-	run_sbx 78 "$I/bin/sbx-cred" --mend "$CALL"
-	assert_contains "$stderr" bad_lease
-	refute_active "$TAP/token"
-	# The call's directory may be gone by then.
-	make_call "$(credentials revoke-fails)"
-	cred 0 sbx-run
-	jq -c '.settings.fault = "ok"' "$T/var/leases/$CALL-0.json" >"$T/lease"
-	cat "$T/lease" >"$T/var/leases/$CALL-0.json"
-	rm -r "$T/var/runs/$CALL"
-	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
-	refute_active "$TAP/token"
-}
-
 @test "options" {
 	run_sbx 0 "$I/bin/sbx-cred" --help
 	assert_contains "$output" "usage: sbx-cred"

@@ -139,7 +139,8 @@ connections() {
 	assert_equal "$(said out 1)" "answered 3"
 	assert_equal "$(said out 2)" ECONNRESET
 	assert_equal "$(said out 3)" "answered 0"
-	assert_equal "$(connections .end | sort | uniq -c | xargs)" "3 closed 1 limit"
+	# Of the three some may still have been on their way out.
+	assert_equal "$(connections .end | sed 's/^stopped$/closed/' | sort | uniq -c | xargs)" "3 closed 1 limit"
 	assert_equal "$(grep -c connection "$D/far")" 3
 }
 
