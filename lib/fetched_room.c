@@ -82,15 +82,16 @@ static jv read_note(int dir_fd)
 static void look_at(struct look *look, int all, const char *name)
 {
 	auto_fd dir = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	const size_t len = strlen(name);
 	struct stat st;
 
 	/* The one in whose place the new one comes is no more. */
-	if (dir < 0 || fstat(dir, &st) < 0 || look->count == PRODUCTS_MAX || strcmp(name, look->key) == 0)
+	if (dir < 0 || fstat(dir, &st) < 0 || look->count == PRODUCTS_MAX || strcmp(name, look->key) == 0 || len >= sizeof look->list->key)
 		return;
 	struct product *product = &look->list[look->count++];
 	auto_jv note = read_note(dir);
 	const char *principal = json_str(note, "principal");
-	snprintf(product->key, sizeof product->key, "%s", name);
+	memcpy(product->key, name, len + 1);
 	product->used = st.st_mtim.tv_sec;
 	product->bytes = bytes_below(all, name, 0);
 	product->is_theirs = principal != NULL && strcmp(principal, look->principal) == 0;

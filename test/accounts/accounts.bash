@@ -22,7 +22,7 @@ accounts_readme() {
 accounts_settings() {
 	install -d /etc/sbx
 	cp -r /usr/local/share/sbx/policy /etc/sbx/policy
-	awk '/^ *```yaml$/ {inside = 1; next} /^ *```$/ {inside = 0} inside' "$ROOT/README.md" | sed 's/^   //' >/etc/sbx/sbx.yaml
+	awk '/^ *```yaml$/ {inside = 1; next} /^ *```$/ && inside {exit} inside' "$ROOT/README.md" | sed 's/^   //' >/etc/sbx/sbx.yaml
 	echo 'approval_pause: 0s' >>/etc/sbx/sbx.yaml
 	sed -i -e 's|path: /usr/bin/terraform|path: /usr/local/bin/terraform|' -e 's|^programs:|&\n  "true": {path: /usr/local/bin/true}\n  stepper: {path: /usr/local/bin/stepper, env_allowed: [SBX_TOKEN]}|' \
 		-e 's|^scopes:|&\n  test-read: {audience: https://api.test, permissions: ["things:read"], reads_secrets: false}|' /etc/sbx/policy/policy.yaml
