@@ -58,7 +58,7 @@ teardown() { agent_gone; }
 
 # read_tools: those that ship, beside the tools of cluster/policy.
 read_tools() {
-	cp "$ROOT"/policy/tools/k8s_[!g]*.yaml "$ROOT/policy/tools/k8s_get.yaml" "$T/policy/tools/"
+	cp "$ROOT"/policy/tools/k8s_{describe,get,logs,rollout_status,top_pods}.yaml "$T/policy/tools/"
 	sed -n '/^  kubernetes-read:/,/^    lifetime/p' "$ROOT/policy/policy.yaml" >"$T/scope"
 	printf '    account: reader\n    namespace: default\n' >>"$T/scope"
 	sed -i "/^scopes:/r $T/scope" "$T/policy/policy.yaml"
