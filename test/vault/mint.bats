@@ -31,7 +31,7 @@ setup() { vault_setup; }
 	refute_contains "$(cat "$T/var/vault/$LEASE")" "$(cat "$T/minted")"
 	local text accessor
 	text=$(cat "$T/var/vault/$LEASE")
-	assert_equal "$(jq -r 'keys | join(" ")' <<<"$text")" 'accessor expires_at fixed made_at vault_lease'
+	assert_equal "$(jq -r 'keys | join(" ")' <<<"$text")" 'accessor expires_at made_at vault_lease'
 	[[ ! $text =~ s\.[A-Za-z0-9]{24} ]]
 	accessor=$(jq -r .accessor <<<"$text")
 	output=$(api POST auth/token/lookup-accessor "{\"accessor\":\"$accessor\"}")
