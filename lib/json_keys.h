@@ -31,7 +31,7 @@ struct json_run {
 	struct json_key_order most; /* of its greatest key */
 };
 
-void json_keys_init(struct json_keys *keys); /* with a random seed */
+void json_keys_init(struct json_keys *keys); /* with the process's secret seed */
 void json_keys_clear(struct json_keys *keys);
 
 /* An object is opened, and is the innermost one until it is closed. (Field by field: a whole struct

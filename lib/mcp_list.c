@@ -110,7 +110,7 @@ static int add_tool(const struct list *l, struct buf *out, struct sbx_error *err
 	while (json_lex_next(l->lex, &token, &text, &len, err) == 0 && token == JSON_KEY) {
 		const uint64_t from = json_lex_offset(l->lex);
 		char key[sizeof "outputSchema"] = ""; /* none that is longer is known */
-		if (len < sizeof key)
+		if (len < sizeof key && strlen(text) == len)
 			memcpy(key, text, len);
 		const int known = is_known(l, key);
 		if (read_value(l, key, from, &has, err) < 0)

@@ -11,6 +11,7 @@
 #include "digest.h"
 #include "io.h"
 #include "limit.h"
+#include "schema_name.h"
 #include "wire.h"
 
 static const size_t files_max = 512;		  /* tools and signals together */
@@ -117,7 +118,7 @@ static int is_file_name(const char *name)
 		return 0;
 	memcpy(word, name, len);
 	word[len - (sizeof suffix - 1)] = '\0';
-	return word[0] >= 'a' && word[0] <= 'z' && strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_.-") == strlen(word);
+	return schema_is_name(word);
 }
 
 static int read_entries(struct policy_files *files, DIR *dir, const struct place *at, struct manner how,

@@ -9,7 +9,6 @@
 #include "io.h"
 #include "json_out.h"
 
-static const size_t name_max = 64;
 static const uint64_t duration_max_ms = (uint64_t)24 * 60 * 60 * 1000; /* a day: no sandbox should live longer */
 static const int64_t size_max = (int64_t)1 << 40;		       /* 1 Ti */
 
@@ -153,29 +152,6 @@ int schema_fields(const struct schema *s, const struct yaml_at *at, jv value, co
 		if (fields[i].presence == FIELD_REQUIRED && !json_has(value, fields[i].key))
 			return schema_fail(s, at, NULL, "the key \"%s\" is missing", fields[i].key);
 	return 0;
-}
-
-static int is_made_of(const char *text, const char *inside)
-{
-	static const char first[] = "abcdefghijklmnopqrstuvwxyz";
-
-	return text != NULL && *text != '\0' && strchr(first, *text) != NULL && strlen(text) <= name_max &&
-	       text[strspn(text, inside)] == '\0';
-}
-
-int schema_is_word(const char *text)
-{
-	return is_made_of(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
-}
-
-int schema_is_param(const char *text)
-{
-	return is_made_of(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-}
-
-int schema_is_name(const char *text)
-{
-	return is_made_of(text, "abcdefghijklmnopqrstuvwxyz0123456789_.-");
 }
 
 int schema_is_printable(const char *text, size_t len)

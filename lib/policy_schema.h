@@ -4,6 +4,7 @@
 #define SBX_POLICY_SCHEMA_H
 
 #include "json.h"
+#include "schema_name.h"
 #include "yaml_path.h"
 
 /* The file under check. */
@@ -46,12 +47,6 @@ int schema_kind(const struct schema *s, const struct yaml_at *at, jv value, enum
 int schema_duration(jv value, int64_t *ms);
 int schema_size(jv value, int64_t *bytes);
 
-/* TEXT is WORD of lower-case letters, digits and underscores, beginning with a letter, at most 64 bytes: names of tools
- * and artifacts. Names of parameters may have capitals inside. */
-int schema_is_word(const char *text);
-int schema_is_param(const char *text);
-/* The same with '-' and '.' inside: names of programs, scopes, targets, rules, destinations. */
-int schema_is_name(const char *text);
 /* 1 when PATH is relative and canonical: no empty, "." or ".." part, no leading '-', no control character; or just ".".
  */
 int schema_is_path(const char *path);

@@ -602,6 +602,48 @@ static void lists(void)
 	}
 }
 
+/* Texts of a door, and what a client of 2025-06-18 gets of them: the names of the tools, NULL for an error. */
+static const struct {
+	const char *text, *names;
+} door_lists[] = {
+	{"{\"tools\":[]}", ""},
+	{"{ \"tools\" : [ {\n\t\"name\" : \"a\" ,\r\n \"inputSchema\" : { \"x\" : [ 1 , \"y z\" ] } } ] }\n", "a "},
+	{"{\"more\":{\"tools\":[7]},\"tools\":[{\"inputSchema\":{},\"name\":\"a\"},[{\"name\":\"no\"}],{\"name\":\"b\",\"inputSchema\":{}}],\"z\":[]}", "a b "},
+	{"{\"tools\":[{\"name\":7,\"inputSchema\":{}},{\"name\":[\"a\"],\"inputSchema\":{}},{\"name\":\"a\\u0000\",\"inputSchema\":{}},{\"name\":\"a\",\"inputSchema\":[]}]}", ""},
+	{"{\"tools\":[{\"name\":\"a\",\"name\\u0000\":\"b\",\"inputSchema\":{}}]}", "a "},
+	{"{\"tools\":[{\"name\":\"a\",\"inputSchema\":{}}]} {}", NULL},
+	{"{\"tools\":[{\"name\":\"a\",\"inputSchema\":{}}]", NULL},
+	{"{\"tools\":[{\"name\":\"a\",\"name\":\"b\",\"inputSchema\":{}}]}", NULL},
+	{"{\"tools\":[{\"name\":\"a\",\"inputSchema\":{\"x\":1.5}}]}", NULL},
+	{"{\"tools\":{\"name\":\"a\",\"inputSchema\":{}}}", NULL},
+	{"[{\"tools\":[]}]", NULL},
+};
+
+static void lists_of_doors(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(door_lists); i++) {
+		const struct mcp_reply reply = reply_of(door_lists[i].text, 0);
+		struct sbx_error err = SBX_ERROR_INIT;
+		auto_buf out = BUF_INIT(LIMIT_RPC_LINE), names = BUF_INIT(100);
+		CHECK(mcp_list_result(MCP_2025_06_18, "1", &reply, &out, &err) == 0);
+		/* One line, and nothing that a terminal would take for a command. */
+		CHECK(strpbrk(buf_str(&out), "\r\n\t") == NULL);
+		auto_jv answer = parse(buf_str(&out)), result = json_object(answer, "result"), list = json_array(result, "tools");
+		CHECK(jv_is_valid(list) == (door_lists[i].names != NULL));
+		for (int k = 0; k < json_length(list) - 1; k++) {
+			auto_jv tool = json_at(list, k);
+			buf_addf(&names, &err, "%s ", json_str(tool, "name"));
+			CHECK(json_length(tool) == 3 && json_has(tool, "outputSchema"));
+		}
+		CHECK_STR(buf_str(&names), door_lists[i].names != NULL ? door_lists[i].names : "");
+	}
+	const struct mcp_reply odd = reply_of("{\"tools\":[{\"name\":\"a\",\"description\":\"\xe2\x80\xa8\xc2\x9b\x7f\\u001b\",\"inputSchema\":{},\"outputSchema\":{\"own\":1}}]}", 0);
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_buf out = BUF_INIT(LIMIT_RPC_LINE);
+	CHECK(mcp_list_result(MCP_2025_06_18, "1", &odd, &out, &err) == 0);
+	CHECK(strstr(buf_str(&out), "\"description\":\"\\u2028\\u009b\\u007f\\u001b\",\"inputSchema\":{},\"outputSchema\":{\"own\":1}}") != NULL);
+}
+
 /* The largest object that the door may give, of the bytes that grow most: the answer stays a legal line under the
  * limit. */
 static void worst_case(void)
@@ -648,6 +690,7 @@ int main(void)
 	asks();
 	large_results();
 	lists();
+	lists_of_doors();
 	worst_case();
 	return unit_done();
 }

@@ -351,6 +351,17 @@ static void test_files(void)
 	snprintf(path, sizeof path, "%s/tools/t.yml", dir);
 	CHECK(unlink(path) == 0);
 	policy_clear(&third);
+	for (int len = 64; len <= 65; len++) {
+		char name[80];
+		snprintf(name, sizeof name, "signals/%.*s.yaml", len, "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn");
+		put(name, "rules: []\n");
+		sbx_error_clear(&err);
+		CHECK((policy_load(dir, &third, &err) == 0) == (len == 64));
+		CHECK(len == 64 || strstr(err.message, "not NAME.yaml") != NULL);
+		snprintf(path, sizeof path, "%s/%s", dir, name);
+		CHECK(unlink(path) == 0);
+		policy_clear(&third);
+	}
 	CHECK(chmod(dir, 0777) == 0);
 	sbx_error_clear(&err);
 	CHECK(policy_load(dir, &third, &err) < 0);
