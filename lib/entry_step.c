@@ -14,7 +14,6 @@
 #include "entry_program.h"
 #include "io.h"
 #include "json_out.h"
-#include "limit.h"
 
 enum { JSON_MAX = 4096 };
 

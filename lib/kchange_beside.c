@@ -1,14 +1,12 @@
 /* Every list of a namespace is read, by names and owners; then what belongs to what is deleted is found among them. */
 #include "kchange_beside.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "io.h"
 #include "json_out.h"
 #include "kchange_list.h"
 #include "kchange_moved.h"
-#include "limit.h"
 
 struct kchange_found {
 	uint64_t uid;

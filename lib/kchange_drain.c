@@ -6,7 +6,6 @@
 #include "kchange_list.h"
 #include "kchange_moved.h"
 #include "limit.h"
-#include "plan_value.h"
 
 enum { QUERY_SIZE = 512 };
 
@@ -73,9 +72,9 @@ static int try_eviction(const struct draining *d, const struct pod *pod, struct 
 
 	kchange_request_init(&request);
 	if (kchange_request_evict(&request, &pod->name, &pod->object, err) == 0 &&
-	    kchange_request_send(d->server, &request, KCHANGE_DRY, &answer, err) == 0)
-		result = answer.status >= 200 && answer.status < 300 ? kchange_draft_request(d->draft, &request, err)
-								     : kchange_refused(&answer, "evict the pod", err);
+	    kchange_request_send(d->server, &request, KCHANGE_DRY, &answer, err) == 0 &&
+	    kchange_refused(&answer, "evict the pod", err) == 0)
+		result = kchange_draft_request(d->draft, &request, err);
 	kchange_request_clear(&request);
 	return result < 0 ? sbx_wrap(err, "%s/Pod/%s", pod->space, pod->text) : 0;
 }

@@ -25,9 +25,7 @@ static int get(struct kchange_server *server, const char *path, const char *quer
 		return -1;
 	if (answer.status == FORBIDDEN || answer.status == NOT_FOUND || answer.status == NOT_ALLOWED)
 		return 0;
-	if (answer.status < 200 || answer.status >= 300)
-		return kchange_refused(&answer, q.doing, err);
-	return plan_tree_parse(tree, buf_str(&answer.body), answer.body.len, err) < 0 ? -1 : 1;
+	return kchange_answer_read(&answer, q.doing, tree, err) < 0 ? -1 : 1;
 }
 
 static int each_item(const struct plan_tree *tree, unsigned *left, kchange_each *each, void *context,

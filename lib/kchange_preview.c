@@ -40,19 +40,16 @@ static int get_live(struct kchange_server *server, const struct kchange_name *na
 	return got == 0 ? sbx_fail(err, SBX_NO_INPUT, "object_missing", "there is no such %s", name->kind->kind) : got;
 }
 
-/* Ask what REQUEST would do; TREE gets the object that comes of it. */
+/* Ask what REQUEST would do; TREE gets the object that comes of it; NULL: none does. */
 static int try(struct kchange_server *server, const struct kchange_request *request, struct plan_tree *tree,
 	       struct sbx_error *err)
 {
+	static const char doing[] = "see what it would do";
 	auto_kchange_answer answer = KCHANGE_ANSWER_INIT;
 
 	if (kchange_request_send(server, request, KCHANGE_DRY, &answer, err) < 0)
 		return -1;
-	if (answer.status < 200 || answer.status >= 300)
-		return kchange_refused(&answer, "see what it would do", err);
-	if (request->form == KCHANGE_DELETION || request->form == KCHANGE_EVICTION)
-		return 0;
-	return plan_tree_parse(tree, buf_str(&answer.body), answer.body.len, err);
+	return tree != NULL ? kchange_answer_read(&answer, doing, tree, err) : kchange_refused(&answer, doing, err);
 }
 
 /* The entry of LIVE (NULL: it is to be created) and of what becomes of it by REQUEST, which leaves an object. */

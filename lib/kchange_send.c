@@ -2,7 +2,6 @@
 #include "kchange_send.h"
 
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "clock.h"

@@ -211,6 +211,8 @@ int kchange_refused(const struct kchange_answer *answer, const char *doing, stru
 	char clean[SAID_SIZE];
 	struct said said;
 
+	if (answer->status >= 200 && answer->status < 300)
+		return 0;
 	read_said(&said, answer);
 	if (answer->status == NOT_FOUND)
 		return fail_saying(err, SBX_NO_INPUT, "object_missing", doing, "it is not there", said.message);
@@ -239,23 +241,33 @@ int kchange_refused(const struct kchange_answer *answer, const char *doing, stru
 
 /* --- reading --- */
 
+int kchange_answer_read(const struct kchange_answer *answer, const char *doing, struct plan_tree *tree,
+			struct sbx_error *err)
+{
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	if (kchange_refused(answer, doing, err) < 0)
+		return -1;
+	if (plan_tree_parse(tree, buf_str(&answer->body), answer->body.len, &why) == 0)
+		return 0;
+	if (strncmp(why.code, "json_", 5) == 0)
+		return sbx_fail(err, SBX_PROTOCOL, "cluster_answer", "cannot %s: the API server's answer is no object",
+				doing);
+	*err = why;
+	return sbx_wrap(err, "cannot %s", doing);
+}
+
 static int read_tree(struct kchange_server *server, const struct kchange_question *q, struct plan_tree *tree,
 		     struct sbx_error *err)
 {
 	auto_kchange_answer answer = KCHANGE_ANSWER_INIT;
-	struct sbx_error why = SBX_ERROR_INIT;
 
 	plan_tree_reset(tree);
 	if (kchange_ask(server, q, &answer, err) < 0)
 		return -1;
 	if (answer.status == NOT_FOUND)
 		return 0;
-	if (answer.status < 200 || answer.status >= 300)
-		return kchange_refused(&answer, q->doing, err);
-	if (plan_tree_parse(tree, buf_str(&answer.body), answer.body.len, &why) == 0)
-		return 1;
-	return sbx_fail(err, SBX_PROTOCOL, "cluster_answer", "cannot %s: the API server's answer is no object",
-			q->doing);
+	return kchange_answer_read(&answer, q->doing, tree, err) < 0 ? -1 : 1;
 }
 
 int kchange_get(struct kchange_server *server, const char *path, const char *doing, struct plan_tree *tree,

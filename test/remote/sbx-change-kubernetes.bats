@@ -59,3 +59,19 @@ sent() { # STATUS CODE: by send, which asked once
 	run_sbx 0 "$CHANGE" send plan
 	assert_equal "$output" 'DELETE "web/ConfigMap/a": 200 done'
 }
+
+@test "an answer that is none is the server's fault, and there is no plan" {
+	local apply=(preview --change=apply --namespace=web --manifest=map --out=out)
+	printf '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}' >map
+	server 200 # with what is no object of the cluster
+	run_sbx 76 "$CHANGE" "${apply[@]}"
+	assert_contains "$stderr" '(cluster_answer)'
+	run_sbx 76 "$CHANGE" preview --change=delete --namespace=web --kind=ConfigMap --name=a --out=out
+	assert_contains "$stderr" '(cluster_answer)'
+	server strange
+	run_sbx 76 "$CHANGE" "${apply[@]}"
+	assert_contains "$stderr" 'cannot see what it would do'
+	assert_contains "$stderr" '(cluster_answer)'
+	assert_equal "$(cut -d' ' -f1 api/requests | tr '\n' ' ')" 'GET PATCH '
+	[ ! -e out ]
+}
