@@ -8,6 +8,7 @@
 #include "json_out.h"
 #include "kplan_words.h"
 #include "limit.h"
+#include "secret_words.h"
 
 static const char last_applied[] = "kubectl.kubernetes.io/last-applied-configuration";
 
@@ -30,7 +31,7 @@ static int hides_member(const struct plan_tree *tree, const struct plan_node *me
 		return 0;
 	if (is_called(tree, member, last_applied) || (named && is_called(tree, member, "value")))
 		return 1;
-	return member->kind == PLAN_STRING && (kplan_words_name(plan_tree_name(tree, member), member->key_len) ||
+	return member->kind == PLAN_STRING && (secret_words_in(plan_tree_name(tree, member), member->key_len) ||
 					       kplan_words_value(plan_tree_text(tree, member), member->len));
 }
 
@@ -55,7 +56,7 @@ static int put_members(struct buf *out, const struct plan_tree *tree, const stru
 		       struct sbx_error *err)
 {
 	const struct plan_node *name = plan_tree_member(tree, node, "name", 4);
-	int named = is_text(name) && kplan_words_name(plan_tree_text(tree, name), name->len);
+	int named = is_text(name) && secret_words_in(plan_tree_text(tree, name), name->len);
 	const struct plan_node *child = plan_tree_first(tree, node);
 
 	for (; child != NULL; child = plan_tree_behind(tree, node, child)) {

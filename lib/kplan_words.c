@@ -9,11 +9,6 @@
 /* Of a name within a text: a longer one is no name. */
 enum { NAME_MAX_BYTES = 256 };
 
-int kplan_words_name(const char *name, size_t len)
-{
-	return secret_words_in(name, len);
-}
-
 static int is_one_of(char c, const char *bytes)
 {
 	return c != '\0' && strchr(bytes, c) != NULL;
@@ -76,6 +71,6 @@ enum kplan_argument kplan_words_argument(const char *text, size_t len)
 	const char *equals = memchr(text, '=', len);
 
 	if (equals != NULL)
-		return kplan_words_name(text, (size_t)(equals - text)) ? ARGUMENT_WITH_SECRET : ARGUMENT_PLAIN;
-	return len > 0 && text[0] == '-' && kplan_words_name(text, len) ? ARGUMENT_BEFORE_SECRET : ARGUMENT_PLAIN;
+		return secret_words_in(text, (size_t)(equals - text)) ? ARGUMENT_WITH_SECRET : ARGUMENT_PLAIN;
+	return len > 0 && text[0] == '-' && secret_words_in(text, len) ? ARGUMENT_BEFORE_SECRET : ARGUMENT_PLAIN;
 }

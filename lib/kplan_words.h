@@ -1,14 +1,12 @@
-/* Names and texts that look like secrets. */
+/* Texts that look like secrets. */
 #ifndef SBX_KPLAN_WORDS_H
 #define SBX_KPLAN_WORDS_H
 
 #include <stddef.h>
 
-/* 1 when what is called so is a secret (secret_words.h). */
-int kplan_words_name(const char *name, size_t len);
-
 /* 1 when a text shows what it is: a shape that only credentials have (scrub_table.c), or settings, in one line or many,
- * of which the name of one says so ("password: x", db.password=x, {"user":"a","password":"b"}, ?user=a&token=b). */
+ * of which the name of one says so by secret_words.h ("password: x", db.password=x, {"user":"a","password":"b"},
+ * ?user=a&token=b). */
 int kplan_words_value(const char *text, size_t len);
 
 /* What an argument of a command has to do with one. */

@@ -8,6 +8,7 @@
 #include "kplan_view.h"
 #include "kplan_words.h"
 #include "plan_value.h"
+#include "secret_words.h"
 #include "unit.h"
 
 static struct sbx_error err;
@@ -59,9 +60,9 @@ static void test_words(void)
 					     "token-service:1.2"};
 
 	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
-		CHECK(kplan_words_name(secret[i], strlen(secret[i])));
+		CHECK(secret_words_in(secret[i], strlen(secret[i])));
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		CHECK(!kplan_words_name(plain[i], strlen(plain[i])));
+		CHECK(!secret_words_in(plain[i], strlen(plain[i])));
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
 		CHECK(kplan_words_value(values[i], strlen(values[i])));
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
