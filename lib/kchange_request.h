@@ -1,8 +1,15 @@
 /* The requests of which changes are made, each with what it takes for granted in it: the server does nothing of it to
- * an object that is not the one that was seen. PATCH (RFC 7396): metadata.uid, and metadata.resourceVersion, but not
- * for a node, whose moves with each heartbeat PATCH (server-side apply): the same; for an object that is to be created
- * resourceVersion "1", which no object has DELETE: preconditions.uid and .resourceVersion POST of an eviction:
- * deleteOptions.preconditions.uid */
+ * an object that is not the one that was seen.
+ *
+ * PATCH (RFC 7396): metadata.uid and metadata.resourceVersion; of a node, which is written to with each heartbeat, the
+ * uid alone.
+ *
+ * PATCH (server-side apply): metadata.uid and metadata.resourceVersion; for an object that is to be created the
+ * resourceVersion "1", which no object has.
+ *
+ * DELETE: preconditions.uid and preconditions.resourceVersion.
+ *
+ * POST of an eviction: deleteOptions.preconditions.uid. */
 #ifndef SBX_KCHANGE_REQUEST_H
 #define SBX_KCHANGE_REQUEST_H
 
