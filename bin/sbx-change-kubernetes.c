@@ -143,17 +143,15 @@ static void tell(struct buf *lines)
 static int do_preview(struct options *o, int reply, struct sbx_error *err)
 {
 	struct kchange_server server = KCHANGE_SERVER_INIT;
-	auto_buf manifest = BUF_INIT(manifest_max), out = BUF_INIT(LIMIT_CHANGE), said = BUF_INIT(LIMIT_CHANGE);
-	auto_free char *text = NULL;
+	auto_buf out = BUF_INIT(LIMIT_CHANGE), said = BUF_INIT(LIMIT_CHANGE);
+	auto_free char *manifest = NULL;
 	struct kchange_draft draft;
-	size_t len = 0;
 	int result = -1;
 
 	kchange_draft_init(&draft);
-	if (o->input >= 0 &&
-	    (io_read_all(o->input, manifest_max, &text, &len, err) < 0 || buf_add(&manifest, text, len, err) < 0))
+	if (o->input >= 0 && io_read_all(o->input, manifest_max, &manifest, &o->wish.manifest_len, err) < 0)
 		goto out;
-	o->wish.manifest = &manifest;
+	o->wish.manifest = manifest;
 	if (open_server(o, &server, err) == 0 && kchange_preview(&server, &o->wish, &draft, &said, err) == 0 &&
 	    kchange_draft_finish(&draft, o->wish.verb, &server, &out, err) == 0 &&
 	    io_create_file(AT_FDCWD, o->out, out.data, out.len, err) == 0)

@@ -75,11 +75,12 @@ static int find_name(struct kchange_manifest *m, const char *space, struct sbx_e
 	return 0;
 }
 
-int kchange_manifest_read(struct kchange_manifest *m, const struct buf *text, const char *space, struct sbx_error *err)
+int kchange_manifest_read(struct kchange_manifest *m, const char *text, size_t len, const char *space,
+			  struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
 
-	if (yaml_jv_parse(buf_str(text), text->len, "the manifest", &m->object, &why) < 0) {
+	if (yaml_jv_parse(text, len, "the manifest", &m->object, &why) < 0) {
 		sbx_fail(err, SBX_BAD_REQUEST, "manifest_refused", "%s", why.message);
 		return why.hint[0] != '\0' ? sbx_hint(err, "%s", why.hint) : -1;
 	}

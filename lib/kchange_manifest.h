@@ -13,9 +13,9 @@ struct kchange_manifest {
 };
 void kchange_manifest_clear(struct kchange_manifest *manifest);
 
-/* Read TEXT, which is to be applied in namespace SPACE (NULL: in none). "manifest_refused", "kind_refused",
- * "bad_object_name" (65). MANIFEST is the caller's to clear in any case. */
-int kchange_manifest_read(struct kchange_manifest *manifest, const struct buf *text, const char *space,
+/* Read TEXT of LEN bytes, which is to be applied in namespace SPACE (NULL: in none). "manifest_refused",
+ * "kind_refused", "bad_object_name" (65). MANIFEST is the caller's to clear in any case. */
+int kchange_manifest_read(struct kchange_manifest *manifest, const char *text, size_t len, const char *space,
 			  struct sbx_error *err);
 
 /* REQUEST (empty) becomes the one that applies it to LIVE; NULL: to nothing, and only as long as there is none. */

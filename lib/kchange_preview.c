@@ -126,7 +126,7 @@ static int apply(struct kchange_server *server, const struct kchange_wish *wish,
 
 	kchange_object_init(&live);
 	kchange_request_init(&request);
-	if (kchange_manifest_read(&manifest, wish->manifest, wish->space, err) == 0)
+	if (kchange_manifest_read(&manifest, wish->manifest, wish->manifest_len, wish->space, err) == 0)
 		got = kchange_object_get(server, &manifest.name, &live, err);
 	const struct kchange_object *is = got == 1 ? &live : NULL;
 	if (got >= 0 && kchange_manifest_request(&manifest, is, &request, err) < 0)

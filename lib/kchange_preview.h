@@ -6,10 +6,11 @@
 
 struct kchange_wish {
 	enum kchange_verb verb;
-	const char *space;	    /* NULL: none */
-	const char *kind, *name;    /* not for an apply */
-	int64_t replicas;	    /* scale */
-	const struct buf *manifest; /* apply: a manifest's text */
+	const char *space;	 /* NULL: none */
+	const char *kind, *name; /* not for an apply */
+	int64_t replicas;	 /* scale */
+	const char *manifest;	 /* apply: a manifest's text */
+	size_t manifest_len;
 };
 
 /* DRAFT (initialised) gets the requests and the objects of what WISH asks for. SAID gets lines for people: what is left
