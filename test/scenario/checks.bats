@@ -184,9 +184,12 @@ runs() {
 	}
 	bad 's/- \[stepper, out, changed\]/- {argv: [stepper, out, x], check: true}/' 'no step to do anything'
 	bad 's/  - {argv/  - [stepper, out, first]\n  - {argv/' 'behind a step that is none'
-	bad 's/check: true/check: true, analyse: terraform/' 'a check makes nothing'
+	bad 's/check: true/check: true, analyse: terraform/' 'makes nothing that could be analysed'
+	bad 's/check: true/check: true, keeps: modules/' 'makes nothing that could be kept'
 	bad 's/check: true/check: maybe/' 'must be true or false'
 	bad 's/check: true/check: true, seals: state/; s/^workspace.*//' 'neither makes a plan nor takes one'
-	bad 's/^steps:/produces: {made: made.bin}\nsteps:/; s/out, changed/cat, {artifact: made}/' 'a check makes nothing'
+	bad 's/check: true/check: true, seals: state/; s/- \[stepper, out, changed\]/- {argv: [stepper, out, x], analyse: terraform}/' 'no seal to check the state by'
+	bad 's/^steps:/produces: {made: made.bin}\nsteps:/; s/out, changed/cat, {artifact: made}/' 'a check would have to make it'
+	bad "s/^steps:/produces: {made: made.bin}\nsteps:/; s/follow, $WORLD/cat, {artifact: made}/" 'the first step uses it already'
 	run_sbx 0 sbx-policy list
 }
