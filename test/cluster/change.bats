@@ -95,6 +95,8 @@ field() { kube get "$1" -o jsonpath="$2"; }
 	before=$(version)
 	preview scale --namespace="$SPACE" --kind=Deployment --name=api --replicas=1
 	assert_equal "$(version)" "$before"
+	# No plan is written over another.
+	refused exists "$CHANGE" preview --change=scale --namespace="$SPACE" --kind=Deployment --name=api --replicas=0 --out=plan
 	judge
 	assert_json '[.verdict, .findings[0].signals[0], .findings[0].address] | join(" ")' "destructive capacity_shrink $SPACE/Deployment.apps/api"
 	run_sbx 0 "$CHANGE" check plan

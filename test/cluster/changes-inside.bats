@@ -21,17 +21,7 @@ setup() {
 	# What is in the image is that very file, and its libraries are there, too.
 	change_policy "$SBX_LIBEXEC/sbx-change-kubernetes"
 	sed -i -e 's/^\(    mounts: \)\[.*/\1[]/; s/isolation: local/isolation: cluster-gvisor/' "$T/policy/policy.yaml"
-	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
-		base64 -d >"$T/ca.crt"
-	cp "$KUBECONFIG" "$T/admin.kubeconfig"
-	cluster_settings >"$T/sbx.yaml"
-	cat >>"$T/sbx.yaml" <<-SETTINGS
-		provider: request
-		providers:
-		  request: {kubeconfig: $T/admin.kubeconfig}
-		targets:
-		  rig: {server: "https://$API_SERVER", ca_file: $T/ca.crt}
-	SETTINGS
+	tools_settings
 	change_begin
 }
 

@@ -7,11 +7,7 @@ load tools
 load changes
 
 setup_file() {
-	[ -n "${KUBECONFIG:-}" ] || {
-		echo 'KUBECONFIG must name a cluster (SBX_CONTEXT its context)'
-		return 1
-	}
-	export SBX_CONTEXT=${SBX_CONTEXT:-$(kubectl config current-context)}
+	cluster_named
 	tools_setup_file
 	accounts
 }
@@ -25,21 +21,7 @@ setup() {
 	T=$BATS_TEST_TMPDIR/t
 	mkdir -p "$T/work/manifests"
 	change_policy "$INSTALLED/libexec/sbx/sbx-change-kubernetes"
-	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
-		base64 -d >"$T/ca.crt"
-	cp "$KUBECONFIG" "$T/admin.kubeconfig"
-	cat >"$T/sbx.yaml" <<-SETTINGS
-		policy: policy
-		state: var
-		allowed_signers: allowed_signers
-		same_account: file
-		workspaces: work
-		provider: request
-		providers:
-		  request: {kubeconfig: $T/admin.kubeconfig}
-		targets:
-		  rig: {server: "$(kubectl config view --minify --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.server}' 3>&-)", ca_file: $T/ca.crt}
-	SETTINGS
+	tools_settings
 	change_begin
 }
 

@@ -31,9 +31,12 @@ cluster_setup() {
 	request
 }
 
-# The settings of an installation in $T that runs its calls on the cluster; what is its own is added.
-cluster_settings() {
+# The settings of an installation in $T; and of one that runs its calls on the cluster. What is its own is added.
+own_settings() {
 	printf '%s\n' 'policy: policy' 'state: var' 'allowed_signers: allowed_signers' 'same_account: file' 'workspaces: work'
+}
+cluster_settings() {
+	own_settings
 	cat "$BATS_FILE_TMPDIR/settings.yaml"
 	echo "    image_pull_policy: $SBX_PULL"
 }

@@ -24,12 +24,8 @@ teardown_file() { terraform_teardown_file; }
 setup() {
 	terraform_setup
 	sed -i "s/cluster-gvisor/local/; s/account: reader, namespace: default/account: reader, namespace: $DEMO/" "$T/policy/policy.yaml"
-	cat >"$T/sbx.yaml" <<-SETTINGS
-		policy: policy
-		state: var
-		allowed_signers: allowed_signers
-		same_account: file
-		workspaces: work
+	own_settings >"$T/sbx.yaml"
+	cat >>"$T/sbx.yaml" <<-SETTINGS
 		driver: local
 		provider: kubernetes
 		providers:

@@ -11,6 +11,21 @@ tools_setup_file() {
 	export INSTALLED
 }
 
+# $T/sbx.yaml: calls run on the cluster where cluster_setup_file was called, else on this machine; the provider is that of the tests, the target the cluster.
+tools_settings() {
+	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
+		base64 -d >"$T/ca.crt"
+	cp "$KUBECONFIG" "$T/admin.kubeconfig"
+	if [ -e "$BATS_FILE_TMPDIR/settings.yaml" ]; then cluster_settings; else own_settings; fi >"$T/sbx.yaml"
+	cat >>"$T/sbx.yaml" <<-SETTINGS
+		provider: request
+		providers:
+		  request: {kubeconfig: $T/admin.kubeconfig}
+		targets:
+		  rig: {server: "https://$API_SERVER", ca_file: $T/ca.crt}
+	SETTINGS
+}
+
 # $T holds settings, a policy and a workspace; SBX_CONFIG points there.
 tools_setup() {
 	PATH=$INSTALLED/bin:$PATH
@@ -20,17 +35,7 @@ tools_setup() {
 	cp -r "$ROOT/policy/signals" "$T/policy/signals"
 	sed -i -e "s|/usr/bin/kubectl|$(readlink -f "$(command -v kubectl)")|; s|/usr/bin/terraform|$(readlink -f "$(command -v terraform || echo /bin/true)")|" \
 		-e "s|/srv/terraform-mirror|${MIRROR:-$T/no-mirror}|" "$T/policy/policy.yaml"
-	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
-		base64 -d >"$T/ca.crt"
-	cp "$KUBECONFIG" "$T/admin.kubeconfig"
-	[ ! -e "$BATS_FILE_TMPDIR/settings.yaml" ] || cluster_settings >"$T/sbx.yaml"
-	cat >>"$T/sbx.yaml" <<-SETTINGS
-		provider: request
-		providers:
-		  request: {kubeconfig: $T/admin.kubeconfig}
-		targets:
-		  rig: {server: "https://$API_SERVER", ca_file: $T/ca.crt}
-	SETTINGS
+	tools_settings
 	: >"$T/allowed_signers"
 	chmod -R go-rwx "$T"
 	export SBX_CONFIG=$T/sbx.yaml T
