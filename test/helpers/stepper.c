@@ -1,9 +1,9 @@
 /* stepper: a step whose behaviour a test spells out, as VERB ARGUMENT… ; VERB ARGUMENT… (the words `then` part them):
  *   out TEXT | err TEXT | flood N BYTE | fill N BYTE | env NAME | cat FILE | write FILE TEXT | state FILE SERIAL
- * LINEAGE | stubborn | sleep | pause MS | linger | fds | exit N | follow FILE | moan FILE follow does what FILE spells out, a word a line;
- * moan is cat to stderr; flood writes N bytes of the value BYTE to stdout, fill to stderr;
- * sleep ends on INT (status 130), but not behind stubborn; linger leaves a process behind that writes to stdout; fds
- * prints the numbers of the open descriptors, a line each. */
+ * LINEAGE | stubborn | sleep | pause MS | linger | fds | exit N | die | follow FILE | moan FILE
+ * follow does what FILE spells out, a word a line; moan is cat to stderr; flood writes N bytes of the value BYTE to
+ * stdout, fill to stderr; die ends by a signal; sleep ends on INT (status 130), but not behind stubborn; linger leaves a
+ * process behind that writes to stdout; fds prints the numbers of the open descriptors, a line each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -197,6 +197,8 @@ static int act(char **argv, int left)
 	}
 	if (NEEDS("exit", 1))
 		exit(atoi(argv[1]));
+	if (NEEDS("die", 0))
+		raise(SIGKILL);
 	dprintf(2, "stepper: what is %s?\n", verb);
 	return -1;
 }

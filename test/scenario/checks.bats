@@ -101,19 +101,33 @@ runs() {
 	assert_equal "$(jq -r .event "$T/var/audit.jsonl" | grep -c 'approval.released')" 4
 }
 
-@test "any other status, a signal, and a program that is not there: refused, and given back" {
+@test "any other status, a signal, and a program that cannot be started: refused, and given back" {
 	world err 'no answer' then exit 69
 	refused check_failed
 	assert_contains "$(member .error.hint <<<"$output")" 'no answer'
 	world exit 1
 	refused check_failed
 	assert_json .error.hint null
-	world exit 0
+	assert_contains "$(member .error.message <<<"$output")" 'did not end with 0'
+	world err ouch then die
+	refused check_failed
+	assert_json .error.hint 'it said: ouch'
+	assert_contains "$(member .error.message <<<"$output")" 'ended by a signal'
+	runs
+	cp "$T/policy/tools/guarded_change.yaml" "$T/tool"
 	sed -i 's/check: true/check: true, credentials: false/; s/stepper, follow, world[0-9]*/stepper, cat, nowhere/' "$T/policy/tools/guarded_change.yaml"
 	signed
-	run_sbx 77 bash -c chain
-	assert_call check_failed
+	refused check_failed
 	assert_contains "$(member .error.hint <<<"$output")" 'cannot open nowhere'
+	cp "$T/tool" "$T/policy/tools/guarded_change.yaml"
+	printf '#!/nonexistent\n' >"$T/broken"
+	chmod 755 "$T/broken"
+	sed -i "s|^programs:|programs:\n  broken: {path: $T/broken, env_allowed: [SBX_TOKEN]}|" "$T/policy/policy.yaml"
+	sed -i 's/stepper, follow, world[0-9]*/broken/' "$T/policy/tools/guarded_change.yaml"
+	signed
+	refused check_failed
+	assert_contains "$(member .error.message <<<"$output")" 'could not be started'
+	assert_contains "$(member .error.hint <<<"$output")" 'cannot start'
 }
 
 @test "it hangs: the deadline ends it, and the approval is given back" {
