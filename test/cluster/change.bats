@@ -21,6 +21,8 @@ setup() {
 }
 
 teardown() {
+	KUBECONFIG=$BATS_TEST_TMPDIR/kubeconfig
+	[ -z "${ROLE-}" ] || kubectl delete clusterrolebinding,clusterrole "$ROLE" >/dev/null
 	kubectl delete namespace "$SPACE" --wait=false >/dev/null
 	[ -z "${NODE-}" ] || kubectl delete node "$NODE" --wait=false >/dev/null
 	[ -z "${VOLUME-}" ] || kubectl delete persistentvolume "$VOLUME" --wait=false >/dev/null
@@ -513,6 +515,10 @@ pod() {
 	kube create rolebinding narrow --role=narrow --serviceaccount="$SPACE:narrow" >/dev/null
 	kube create configmap delete-me >/dev/null
 	make_deployment
+	node
+	ROLE=$SPACE-nodes
+	kube create clusterrole "$ROLE" --verb=get,patch --resource=nodes >/dev/null
+	kube create clusterrolebinding "$ROLE" --clusterrole="$ROLE" --serviceaccount="$SPACE:narrow" >/dev/null
 	local token
 	token=$(kube create token narrow)
 	cat >narrow <<-EOT
@@ -527,11 +533,27 @@ pod() {
 	KUBECONFIG=$PWD/narrow
 	refused cluster_forbidden "$CHANGE" preview --change=scale --namespace="$SPACE" --kind=Deployment --name=api --replicas=1 --out=none
 	refute_contains "$stderr" "$token"
+	refused cluster_forbidden "$CHANGE" preview --change=drain --name="$NODE" --out=none
+	assert_contains "$stderr" 'cannot list the pods of the node'
+	# What could be seen when it was previewed, and cannot be when it is checked.
+	KUBECONFIG=$PWD/kubeconfig kube create -f - >/dev/null <<-EOT
+		apiVersion: rbac.authorization.k8s.io/v1
+		kind: Role
+		metadata: {name: wide}
+		rules: [{apiGroups: ["*"], resources: ["*"], verbs: [list]}]
+	EOT
+	KUBECONFIG=$PWD/kubeconfig kube create rolebinding wide --role=wide --serviceaccount="$SPACE:narrow" >/dev/null
+	preview delete --namespace="$SPACE" --kind=ConfigMap --name=delete-me
+	judge
+	assert_json '.findings[0].signals | join(" ")' delete
+	run_sbx 0 "$CHANGE" check plan
+	KUBECONFIG=$PWD/kubeconfig kube delete rolebinding wide >/dev/null
+	refused object_moved "$CHANGE" check plan
+	assert_contains "$stderr" 'what goes with it cannot be seen any more'
 	preview delete --namespace="$SPACE" --kind=ConfigMap --name=delete-me
 	assert_equal "$(jq -r .cluster.uid plan)" null
 	judge
 	assert_json '.findings[0].signals | join(" ")' "delete cascade_unknown"
 	run_sbx 0 "$CHANGE" check plan
 	run_sbx 0 "$CHANGE" send plan
-	KUBECONFIG=$PWD/kubeconfig
 }
