@@ -353,13 +353,10 @@ static int say_fetched(struct filter *f, const struct options *o, struct sbx_err
 
 	if (tree < 0 || fetch_need_of(tree, size, o->dir, &need, err) < 0)
 		return -1;
-	auto_free char *path = fetched_path(&f->state, need.key, err), *line = NULL;
-	int len = path == NULL ? -1 : asprintf(&line, "%s\n", path);
-	if (len < 0) {
-		line = NULL;
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	}
-	return io_write_all(f->started.reply_fd, line, (size_t)len, err);
+	auto_free char *path = fetched_path(&f->state, need.key, err);
+	if (path == NULL || io_write_all(f->started.reply_fd, path, strlen(path), err) < 0)
+		return -1;
+	return io_write_all(f->started.reply_fd, "\n", 1, err);
 }
 
 static int check(struct filter *f, struct sbx_error *err)

@@ -4,6 +4,7 @@
 #include "fetch_list.h"
 #include "policy_impl.h"
 #include "steps.h"
+#include "tf_run.h"
 
 static const char git_program[] = "git";
 
@@ -34,28 +35,15 @@ int fetch_check(const struct schema *s, jv root)
 
 /* --- a tool --- */
 
-static int tool_keeps(jv tool, const char *what)
-{
-	auto_jv steps = json_array(tool, "steps");
-	int found = 0;
-
-	for (int i = 0, n = json_length(steps); i < n; i++) {
-		auto_jv step = json_at(steps, i);
-		const char *keeps = json_str(step, "keeps");
-		found += keeps != NULL && (what == NULL || strcmp(keeps, what) == 0);
-	}
-	return found;
-}
-
 int fetch_check_tool(const struct schema *s, jv tool)
 {
 	static const char *const without[] = {"credentials", "produces"};
 	auto_jv workspace = json_object(tool, "workspace");
 	struct yaml_at at = {.key = "steps"}, at_workspace = {.key = "workspace"};
 
-	if (tool_keeps(tool, NULL) == 0)
+	if (tf_run_keeps(tool, NULL) == 0)
 		return 0;
-	if (tool_keeps(tool, SANDBOX_KEPT_MODULES) > 1 || tool_keeps(tool, SANDBOX_KEPT_PROVIDERS) > 1)
+	if (tf_run_keeps(tool, SANDBOX_KEPT_MODULES) > 1 || tf_run_keeps(tool, SANDBOX_KEPT_PROVIDERS) > 1)
 		return schema_fail(s, &at, NULL, "two steps keep the same");
 	if (steps_analyse(tool))
 		return schema_fail(s, &at, NULL, "a tool that fetches makes no plan");
@@ -84,7 +72,7 @@ const char *fetch_program(jv root, jv tool)
 {
 	auto_jv programs = json_object(root, "programs");
 
-	return tool_keeps(tool, SANDBOX_KEPT_MODULES) > 0 && json_has(programs, git_program) ? git_program : NULL;
+	return tf_run_keeps(tool, SANDBOX_KEPT_MODULES) > 0 && json_has(programs, git_program) ? git_program : NULL;
 }
 
 jv fetch_resolve(jv root, jv tool)

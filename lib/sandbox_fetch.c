@@ -19,7 +19,7 @@ int sandbox_fetch_begin(struct prepared *p, const struct state *state, jv call, 
 	auto_jv fetch = json_object(p->run, "fetch"), workspace = json_object(p->run, "workspace");
 	const char *principal = call_principal(call);
 
-	p->job.fetches = tf_run_keeps(p->run, NULL);
+	p->job.fetches = tf_run_keeps(p->run, NULL) > 0;
 	if (!p->job.fetches)
 		return 0;
 	/* What comes is larger than a cluster's way back, and its image has what it needs. */

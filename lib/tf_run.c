@@ -35,12 +35,12 @@ int tf_run_is_local(jv run)
 int tf_run_keeps(jv run, const char *what)
 {
 	auto_jv steps = json_array(run, "steps");
+	int count = 0;
 
 	for (int i = 0, n = json_length(steps); i < n; i++) {
 		auto_jv step = json_at(steps, i);
 		const char *keeps = json_str(step, "keeps");
-		if (keeps != NULL && (what == NULL || strcmp(keeps, what) == 0))
-			return 1;
+		count += keeps != NULL && (what == NULL || strcmp(keeps, what) == 0);
 	}
-	return 0;
+	return count;
 }

@@ -11,7 +11,7 @@ int tf_run_is(jv run, jv seal);
 /* 1 when RUN is the local driver's. */
 int tf_run_is_local(jv run);
 
-/* 1 when a step of RUN keeps WHAT it fetches: SANDBOX_KEPT_MODULES, SANDBOX_KEPT_PROVIDERS (steps.h), NULL for either. */
+/* How many steps of RUN, or of a tool, keep WHAT they fetch: SANDBOX_KEPT_MODULES, SANDBOX_KEPT_PROVIDERS (steps.h), NULL for either. */
 int tf_run_keeps(jv run, const char *what);
 
 #endif
