@@ -216,6 +216,16 @@ char *fetched_path(const struct state *state, const char *key, struct sbx_error 
 	return NULL;
 }
 
+char *fetched_providers(const char *product, struct sbx_error *err)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/" FETCHED_PROVIDERS, product) >= 0)
+		return path;
+	sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	return NULL;
+}
+
 int fetched_hint(jv run, struct sbx_error *err)
 {
 	auto_jv workspace = json_object(run, "workspace");
@@ -287,10 +297,9 @@ static int find_packages(jv run, const struct fetch_need *need, jv wanted, struc
 	fetched->providers = jv_array();
 	if (json_length(wanted) == 0)
 		return 0;
-	if (asprintf(&path, "%s/" FETCHED_PROVIDERS, fetched->path) < 0) {
-		path = NULL;
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	}
+	path = fetched_providers(fetched->path, err);
+	if (path == NULL)
+		return -1;
 	struct stat st;
 	if (fstatat(fetched->dir_fd, FETCHED_PROVIDERS, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return not_fetched(run, "was not fetched whole: there are no providers", err);
@@ -310,13 +319,15 @@ static int find_packages(jv run, const struct fetch_need *need, jv wanted, struc
 static int take_modules(jv run, const struct fetch_need *need, jv fetch, struct fetched *fetched, struct sbx_error *err)
 {
 	struct sbx_error why = SBX_ERROR_INIT;
+	char text[sizeof why.message + 32];
 
 	if (json_length(need->calls) == 0)
 		return 0;
 	if (fetched_modules(fetched->dir_fd, need, fetch, fetched, &why) == 0)
 		return 0;
+	snprintf(text, sizeof text, "cannot be used: %s", why.message);
 	if (why.class == SBX_PROTOCOL || why.class == SBX_BAD_REQUEST)
-		return not_fetched(run, why.message, err);
+		return not_fetched(run, text, err);
 	*err = why;
 	return -1;
 }
@@ -356,9 +367,6 @@ int fetched_digest(const struct state *state, struct fetched *fetched, struct sb
 
 	if (json_length(fetched->providers) == 0)
 		return 0;
-	if (asprintf(&path, "%s/" FETCHED_PROVIDERS, fetched->path) < 0) {
-		path = NULL;
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	}
-	return providers_digest(state, path, &fetched->providers, err);
+	path = fetched_providers(fetched->path, err);
+	return path == NULL ? -1 : providers_digest(state, path, PROVIDERS_FETCHED, &fetched->providers, err);
 }

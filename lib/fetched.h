@@ -59,7 +59,7 @@ void fetched_clear(struct fetched *fetched);
 int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv mirrored, struct fetched *fetched,
 		 struct sbx_error *err);
 
-/* The digests of its providers, as providers_digest. */
+/* The digests of its providers, as providers_digest with PROVIDERS_FETCHED. */
 int fetched_digest(const struct state *state, struct fetched *fetched, struct sbx_error *err);
 
 /* The hint for RUN that makes a call of it succeed next time; returns -1. */
@@ -69,7 +69,8 @@ int fetched_hint(jv run, struct sbx_error *err);
  * and FETCH lists. -1: "module_not_allowed" (77), "fetch_incomplete" (76), or as tree_pack. */
 int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct fetched *fetched, struct sbx_error *err);
 
-/* Where the product of NEED's key is kept: a path, owned by the caller. */
+/* Where the product of NEED's key is kept, and where the packages of a PRODUCT are: paths, owned by the caller. */
 char *fetched_path(const struct state *state, const char *key, struct sbx_error *err);
+char *fetched_providers(const char *product, struct sbx_error *err);
 
 #endif

@@ -215,7 +215,7 @@ static int check_providers(const struct state *state, jv run, struct checked_pla
 			return -1;
 		jv_free(take_jv(&plan->providers));
 		if (providers_find(mirror, lock, len, &plan->providers, err) < 0 ||
-		    providers_digest(state, mirror, &plan->providers, err) < 0)
+		    providers_digest(state, mirror, PROVIDERS_MIRRORED, &plan->providers, err) < 0)
 			return -1;
 	}
 	if (fetched_find(state, run, plan->seal, plan->tree_fd, plan->tree_size, plan->providers, &plan->fetched, err) < 0 ||

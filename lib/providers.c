@@ -103,7 +103,7 @@ static int enter(void *context, int fd, const char *path, struct sbx_error *err)
 	return io_check_trust(fd, path, IO_TRUSTED, err);
 }
 
-static int is_locked(jv hashes, const char *package)
+static int is_locked(jv hashes, const char *package, enum providers_from from)
 {
 	int n = json_length(hashes), comparable = 0;
 
@@ -117,10 +117,26 @@ static int is_locked(jv hashes, const char *package)
 		comparable = 1;
 	}
 	/* A packed one may stand there by the digest of what it unpacks to, which terraform computes. */
-	return !comparable || strncmp(package, "zh:", 3) == 0;
+	return from == PROVIDERS_MIRRORED && (!comparable || strncmp(package, "zh:", 3) == 0);
 }
 
-static int digest_one(const struct state *state, int mirror_fd, const char *mirror, jv *provider, struct sbx_error *err)
+static int not_locked(const char *source, const char *mirror, enum providers_from from, struct sbx_error *err)
+{
+	if (from == PROVIDERS_MIRRORED) {
+		sbx_fail(err, SBX_DENIED, "provider_not_locked",
+			 "the mirror's package of the provider %.200s has none of the digests in the lock file", source);
+		return sbx_hint(err,
+				"see which of the two is right; terraform providers lock -fs-mirror=%s writes the mirror's",
+				mirror);
+	}
+	sbx_fail(err, SBX_DENIED, "provider_not_locked",
+		 "the package of the provider %.200s that was fetched has none of the digests in the lock file", source);
+	return sbx_hint(err, "terraform providers lock -platform=linux_amd64 (or what this machine is) adds this platform's, "
+			     "where the network is; let a person look at the change");
+}
+
+static int digest_one(const struct state *state, int mirror_fd, const char *mirror, enum providers_from from, jv *provider,
+		      struct sbx_error *err)
 {
 	const struct package_reader reader = {.read = read_file, .enter = enter, .context = (void *)state};
 	auto_jv hashes = json_array(*provider, "hashes");
@@ -133,20 +149,13 @@ static int digest_one(const struct state *state, int mirror_fd, const char *mirr
 				      "the provider %.200s of the mirror cannot be opened", path);
 	if (package_hash(fd, whole, &reader, hash, err) < 0)
 		return -1;
-	if (!is_locked(hashes, hash)) {
-		sbx_fail(err, SBX_DENIED, "provider_not_locked",
-			 "the mirror's package of the provider %.200s has none of the digests in the lock file",
-			 json_str(*provider, "source"));
-		return sbx_hint(err,
-				"see which of the two is right; terraform providers lock -fs-mirror=%s writes the "
-				"mirror's",
-				mirror);
-	}
+	if (!is_locked(hashes, hash, from))
+		return not_locked(json_str(*provider, "source"), mirror, from, err);
 	*provider = json_set_str(json_delete(take_jv(provider), "hashes"), "package", hash);
 	return 0;
 }
 
-int providers_digest(const struct state *state, const char *mirror, jv *found, struct sbx_error *err)
+int providers_digest(const struct state *state, const char *mirror, enum providers_from from, jv *found, struct sbx_error *err)
 {
 	auto_fd mirror_fd = open_mirror(mirror, err);
 	auto_jv list = jv_array();
@@ -155,7 +164,7 @@ int providers_digest(const struct state *state, const char *mirror, jv *found, s
 		return -1;
 	for (int i = 0, n = json_length(*found); i < n; i++) {
 		auto_jv one = json_at(*found, i);
-		if (digest_one(state, mirror_fd, mirror, &one, err) < 0)
+		if (digest_one(state, mirror_fd, mirror, from, &one, err) < 0)
 			return -1;
 		list = json_append(take_jv(&list), take_jv(&one));
 	}

@@ -258,7 +258,7 @@ static int take_parts(struct prepared *p, const struct config *config, const str
 	if (hostcheck_target(config, json_str(p->run, "target"), p->target_sha256, err) < 0 ||
 	    programs_digest(state, p->run, &p->programs, &p->mounts, err) < 0)
 		return -1;
-	if (jv_is_valid(p->providers) && providers_digest(state, mirror, &p->providers, err) < 0)
+	if (jv_is_valid(p->providers) && providers_digest(state, mirror, PROVIDERS_MIRRORED, &p->providers, err) < 0)
 		return -1;
 	return fetched_digest(state, &p->fetched, err);
 }

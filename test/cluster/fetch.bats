@@ -95,6 +95,8 @@ teardown() { fetch_teardown; }
 	assert_call provider_not_locked
 	inside 77 chain terraform_plan dir=envs/staging
 	assert_call provider_not_locked
+	assert_contains "$(member .error.message <<<"$output")" 'that was fetched'
+	refute_contains "$(member .error.hint <<<"$output")" fs-mirror
 	truncate -s -1 "$program"
 	inside 0 chain terraform_plan dir=envs/staging
 	mv "${program%/*}" "$T/elsewhere"

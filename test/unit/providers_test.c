@@ -53,7 +53,7 @@ static const char *code(void)
 }
 
 /* What a lock file with this body of one provider finds, digested; invalid with ERR. */
-static jv found(const char *source, const char *body)
+static jv found_from(enum providers_from from, const char *source, const char *body)
 {
 	char lock[512];
 	jv list = jv_invalid();
@@ -61,11 +61,16 @@ static jv found(const char *source, const char *body)
 	snprintf(lock, sizeof lock, "provider \"%s\" {\n  version = \"1.2.3\"\n%s}\n", source, body);
 	if (providers_find(mirror, lock, strlen(lock), &list, &err) < 0)
 		return jv_invalid();
-	if (providers_digest(&state, mirror, &list, &err) < 0) {
+	if (providers_digest(&state, mirror, from, &list, &err) < 0) {
 		jv_free(list);
 		return jv_invalid();
 	}
 	return list;
+}
+
+static jv found(const char *source, const char *body)
+{
+	return found_from(PROVIDERS_MIRRORED, source, body);
 }
 
 static void test_found(void)
@@ -140,6 +145,29 @@ static void test_refused(void)
 	snprintf(mirror, sizeof mirror, "%s", saved);
 }
 
+/* What was fetched is a person's choice by its digest alone, unpacked or packed, whatever else the lock file has. */
+static void test_fetched(void)
+{
+	static const char *const other[] = {"", "hashes = [\"h1:other\"]\n", "hashes = [\"zh:00\"]\n"};
+	char body[200];
+
+	put("a.b/c/f/terraform-provider-f_1.2.3_" PLATFORM ".zip", "abc");
+	for (size_t i = 0; i < ARRAY_LEN(other); i++) {
+		auto_jv unpacked = found_from(PROVIDERS_FETCHED, "a.b/c/d", other[i]);
+		CHECK(!jv_is_valid(unpacked) && strstr(err.hint, "fs-mirror") == NULL);
+		CHECK_STR(code(), "provider_not_locked");
+		auto_jv packed = found_from(PROVIDERS_FETCHED, "a.b/c/f", other[i]);
+		CHECK(!jv_is_valid(packed));
+		CHECK_STR(code(), "provider_not_locked");
+	}
+	snprintf(body, sizeof body, "hashes = [\"h1:other\", \"%s\", \"zh:00\"]\n", one);
+	auto_jv locked = found_from(PROVIDERS_FETCHED, "a.b/c/d", body);
+	CHECK(json_length(locked) == 1);
+	auto_jv zip = found_from(PROVIDERS_FETCHED, "a.b/c/f",
+				 "hashes = [\"zh:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"]\n");
+	CHECK(json_length(zip) == 1);
+}
+
 /* One byte of a package: another digest, although one was remembered. */
 static void test_changed(void)
 {
@@ -166,6 +194,7 @@ int main(void)
 	test_found();
 	test_packed();
 	test_refused();
+	test_fetched();
 	test_changed();
 	state_close(&state);
 	io_remove_tree(AT_FDCWD, place, &err);
