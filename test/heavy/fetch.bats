@@ -115,6 +115,9 @@ app_is_at() {
 	sed 's|git.test/net.git|git.example/net.git|' "$T/list" >"$list"
 	inside 77 chain terraform_plan dir=envs/staging
 	assert_call module_not_allowed
+	sed 's|"Key":"net"|"Key":"other"|' "$T/list" >"$list"
+	inside 66 chain terraform_plan dir=envs/staging
+	assert_json .error.message 'what this directory needs of providers and modules cannot be used: what was fetched is not whole: a module that is called is missing'
 	cp "$T/list" "$list"
 	ln -s /etc "$(product)/modules/net/out"
 	inside 66 chain terraform_plan dir=envs/staging
@@ -125,8 +128,30 @@ app_is_at() {
 @test "what is there before the step that keeps it is no product" {
 	calls_module net 'git::https://git.test/net.git?ref=v1'
 	sed -i "s|^programs:|&\n  steps: {path: \"$SBX_BUILD/test/stepper\"}|" "$T/policy/policy.yaml"
-	sed -i 's|^steps:|&\n  - [steps, write, .terraform/providers, x]|' "$T/policy/tools/terraform_fetch.yaml"
+	cp "$T/policy/tools/terraform_fetch.yaml" "$T/tool"
+	# Beside the modules, which are there by then: the step itself succeeds.
+	sed -i 's|^  - {argv: \[terraform, init|  - [steps, write, .terraform/providers, x]\n&|' "$T/policy/tools/terraform_fetch.yaml"
 	inside 1 chain terraform_fetch dir=envs/staging
+	assert_json .result.stderr 'sbx-entry: .terraform/providers is there before the step that fills it'
+	assert_json .result.hint 'step 3 did not start, or did not leave what it was to make'
+	nothing_kept
+	cp "$T/tool" "$T/policy/tools/terraform_fetch.yaml"
+	inside 0 chain terraform_fetch dir=envs/staging
+}
+
+@test "a step that brings less than the directory asks for: nothing is kept" {
+	cp "$T/policy/tools/terraform_fetch.yaml" "$T/tool"
+	sed -i '/keeps: providers/d; s/\[terraform, get, -no-color\]/[terraform, version]/' "$T/policy/tools/terraform_fetch.yaml"
+	inside 0 chain terraform_fetch dir=envs/staging
+	rm -r "$T/var/fetched"
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	inside 1 chain terraform_fetch dir=envs/staging
+	assert_json .result.code fetch_incomplete
+	nothing_kept
+	sed '/keeps: modules/d; s/\[terraform, init, .*readonly\]/[terraform, version]/' "$T/tool" >"$T/policy/tools/terraform_fetch.yaml"
+	printf 'provider "registry.test/acme/thing" {\n  version = "1.0.0"\n  hashes  = ["h1:x"]\n}\n' >"$TREE/.terraform.lock.hcl"
+	inside 1 chain terraform_fetch dir=envs/staging
+	assert_json .result.code fetch_incomplete
 	nothing_kept
 }
 
