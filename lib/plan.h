@@ -18,20 +18,25 @@
 #define PLAN_TTL_S (60 * 60)
 
 /* Seal and keep. SEAL (borrowed) is an object with what is covered:
- *   tool, params, principal, made_by            who asked for it, how
- *   plan_sha256, tree_sha256, lock_sha256       the saved plan, the copy of the workspace, the lock file in it ("":
- * none), format (plan_format.h), workspace, workspace_at {name, tree, cwd, state_path}, state {workspace, path, lineage, serial, sha256} backend
- * {type, config_sha256, workspace}    backend.h terraform {program, sha256, version}        whose words about the plan
- * were believed; "judge" in a plan of another format. programs, mounts                            digests by name and by path (programs.h) providers
- * [{source, version, path, package}] what of the mirror, or fetched ("from"), could be loaded (providers.h) fetched, modules_sha256
- * the product of a fetch that it was made with, and the modules in it (fetched.h; both absent: none) driver, image, isolation, target,
- * target_sha256 verdict, data_destroyed, changes, digest {artefact, effect}, findings (their number), findings_sha256
- * and optionally created_at and expires_at (RFC 3339). _keep fills in these two where they are missing (now, and
- * PLAN_TTL_S later) and adds id and installation. PLAN_FD and TREE_FD are read from offset 0; what they hold must have
- * the digests of SEAL, REPORT that of findings_sha256 (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT
- * is an object: findings (strongest first), findings_total, counts, safe, safe_total, data_destroyed. The directory
- * appears whole or not at all. A principal keeps only so many (plan_room.h): "too_many_plans" (69). *SEAL_SHA256 is the
- * digest of the sealed object's canonical form. */
+ *   tool, params, principal, made_by: who asked for it, how
+ *   plan_sha256, tree_sha256 ("": no workspace), lock_sha256 ("": none): the saved plan, the copy of the
+ *     workspace, the lock file in it
+ *   format: plan_format.h
+ *   workspace, workspace_at {name, tree, cwd, state_path}, state {workspace, path, lineage, serial, sha256}
+ *   backend {type, config_sha256, workspace}: backend.h
+ *   terraform {program, sha256, version}: whose words about the plan were believed; "judge" in a plan of another format
+ *   programs, mounts: digests by name and by path (programs.h)
+ *   providers [{source, version, path, package}]: what of the mirror, or fetched ("from"), could be loaded
+ *     (providers.h)
+ *   fetched, modules_sha256: the product of a fetch that it was made with, and the modules in it (absent: none)
+ *   driver, image, isolation, target, target_sha256
+ *   verdict, data_destroyed, changes, digest {artefact, effect}, findings (their number), findings_sha256
+ *   created_at, expires_at (RFC 3339): optional; filled in where they are missing (now, and PLAN_TTL_S later)
+ * To this _keep adds id and installation. PLAN_FD and TREE_FD are read from offset 0; what they hold must have the
+ * digests of SEAL, REPORT that of findings_sha256 (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT is an
+ * object: findings (strongest first), findings_total, counts, safe, safe_total, data_destroyed. The directory appears
+ * whole or not at all. A principal keeps only so many (plan_room.h): "too_many_plans" (69). *SEAL_SHA256 is the digest
+ * of the sealed object's canonical form. */
 int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err);
 
@@ -43,8 +48,7 @@ int plan_find(const struct state *state, const struct secret *key, const char *i
 /* Its files, digests checked against the SEAL that plan_find gave: sealed memfds at offset 0, owned by the caller (the
  * digest is that of the copy, so nothing can change behind the check), with their sizes, and the report. When they are
  * not those that were sealed: "plan_file_changed", "plan_tree_changed" and, for the report or a file that is missing,
- * "plan_seal_invalid" (77). */
-/* *TREE_FD is -1 for a plan that was made without a workspace (its tree_sha256 is ""). */
+ * "plan_seal_invalid" (77). *TREE_FD is -1 for a plan that was made without a workspace. */
 int plan_open_file(const struct state *state, jv seal, int *plan_fd, uint64_t *size, struct sbx_error *err);
 int plan_open_tree(const struct state *state, jv seal, int *tree_fd, uint64_t *size, struct sbx_error *err);
 int plan_open_report(const struct state *state, jv seal, jv *report, struct sbx_error *err);
