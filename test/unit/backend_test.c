@@ -1,32 +1,7 @@
 /* The backend of a configuration: found among everything else, with its settings and without its secrets. */
 #include "backend.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "io.h"
-#include "tree.h"
-#include "unit.h"
-
-static char place[] = "/tmp/sbx-backend-XXXXXX";
-static struct sbx_error err;
-
-static void put(const char *name, const char *text)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/envs/%s", place, name);
-	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	CHECK(fd >= 0 && io_write_all(fd, text, strlen(text), &err) == 0);
-}
-
-static void gone(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/envs/%s", place, name);
-	CHECK(unlink(path) == 0);
-}
+#include "files.h"
 
 static jv parse(const char *text)
 {
@@ -39,13 +14,11 @@ static jv parse(const char *text)
 /* What backend_of says of the files below PLACE for a run in envs. */
 static jv found(const char *run_text)
 {
-	auto_fd dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), packed = io_memfd("tree", &err);
 	auto_jv run = parse(run_text);
 	jv backend = jv_invalid();
-	char sha256[DIGEST_HEX_SIZE];
 	uint64_t size;
 
-	CHECK(tree_pack(dir, packed, sha256, &size, &err) == 0);
+	auto_fd packed = packed_files(&size);
 	if (backend_of(run, packed, size, &backend, &err) < 0)
 		return jv_invalid();
 	return backend;
@@ -64,7 +37,7 @@ static void is_type(const char *type)
 /* The digest of the settings of main.tf with TEXT. */
 static void config_of(const char *text, char sha256[65])
 {
-	put("main.tf", text);
+	put("envs/main.tf", text);
 	auto_jv backend = found(plain_run);
 	CHECK(json_str(backend, "config_sha256") != NULL);
 	snprintf(sha256, 65, "%s",
@@ -74,40 +47,38 @@ static void config_of(const char *text, char sha256[65])
 static void test_types(void)
 {
 	is_type("local");
-	put("main.tf", "resource \"x\" \"y\" {\n  backend \"s3\" {\n  }\n}\n# terraform { backend \"s3\" {} }\n"
+	put("envs/main.tf", "resource \"x\" \"y\" {\n  backend \"s3\" {\n  }\n}\n# terraform { backend \"s3\" {} }\n"
 		       "locals {\n  a = \"terraform { backend \\\"s3\\\" {} }\"\n  b = <<E\nterraform {\nbackend "
 		       "\"s3\" {\n}\n}\nE\n}\n");
 	is_type("local");
-	put("main.tf",
+	put("envs/main.tf",
 	    "terraform {\n  required_version = \">= 1.0\"\n  required_providers {\n    a = { source = \"a/b\" }\n  }\n"
 	    "  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n");
 	is_type("s3");
-	put("main.tf", "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n");
+	put("envs/main.tf", "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n");
 	is_type("cloud");
-	put("main.tf", "terraform {\n  backend \"local\" {\n    path = \"elsewhere.tfstate\"\n  }\n}\n");
+	put("envs/main.tf", "terraform {\n  backend \"local\" {\n    path = \"elsewhere.tfstate\"\n  }\n}\n");
 	auto_jv backend = found(plain_run);
 	CHECK_STR(json_str(backend, "type"), "local");
 	CHECK(json_has(backend, "config_sha256"));
 	/* Another directory's, a hidden file's, a file of another kind: not this one's. */
-	gone("main.tf");
-	char path[256];
-	snprintf(path, sizeof path, "%s/envs/sub", place);
-	CHECK(mkdir(path, 0755) == 0);
-	put("sub/main.tf", "terraform {\n backend \"s3\" {}\n}\n");
-	put(".hidden.tf", "terraform {\n backend \"s3\" {}\n}\n");
-	put("note.txt", "terraform {\n backend \"s3\" {}\n}\n");
+	gone("envs/main.tf");
+	make_dir("envs/sub");
+	put("envs/sub/main.tf", "terraform {\n backend \"s3\" {}\n}\n");
+	put("envs/.hidden.tf", "terraform {\n backend \"s3\" {}\n}\n");
+	put("envs/note.txt", "terraform {\n backend \"s3\" {}\n}\n");
 	is_type("local");
 }
 
 /* Terraform passes over a byte order mark, in an override too. */
 static void test_byte_order_mark(void)
 {
-	put("main.tf", "\xef\xbb\xbfterraform {\n  backend \"s3\" {}\n}\n");
+	put("envs/main.tf", "\xef\xbb\xbfterraform {\n  backend \"s3\" {}\n}\n");
 	is_type("s3");
-	put("a_override.tf", "\xef\xbb\xbfterraform {\n  backend \"gcs\" {}\n}\n");
+	put("envs/a_override.tf", "\xef\xbb\xbfterraform {\n  backend \"gcs\" {}\n}\n");
 	is_type("gcs");
-	gone("a_override.tf");
-	gone("main.tf");
+	gone("envs/a_override.tf");
+	gone("envs/main.tf");
 }
 
 /* The first heredoc ends at its first line for Terraform, which sees the block behind it, and that block's own heredoc
@@ -121,15 +92,15 @@ static void test_heredocs(void)
 		snprintf(text, sizeof text,
 			 "locals {\n  a = <<E\nE%s\n}\nterraform {\n  backend \"s3\" {}\n}\nlocals {\n  b = <<E\nE\n}\n",
 			 blanks[i]);
-		put("main.tf", text);
+		put("envs/main.tf", text);
 		is_type("unknown");
 		snprintf(text, sizeof text,
 			 "locals {\n  a = <<E\nx%s\nE\n}\nterraform {\n  backend \"s3\" {}\n}\nlocals {\n  b = <<E\nE\n}\n",
 			 blanks[i]);
-		put("main.tf", text);
+		put("envs/main.tf", text);
 		is_type("s3");
 	}
-	gone("main.tf");
+	gone("envs/main.tf");
 }
 
 static void test_unreadable(void)
@@ -144,16 +115,16 @@ static void test_unreadable(void)
 	char path[256];
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		put("main.tf", texts[i]);
+		put("envs/main.tf", texts[i]);
 		auto_jv backend = found(plain_run);
 		CHECK_STR(json_str(backend, "type"), "unknown");
 	}
-	gone("main.tf");
+	gone("envs/main.tf");
 	snprintf(path, sizeof path, "%s/envs/main.tf", place);
 	CHECK(symlink("note.txt", path) == 0);
 	auto_jv backend = found(plain_run);
 	CHECK_STR(json_str(backend, "type"), "unknown");
-	gone("main.tf");
+	gone("envs/main.tf");
 }
 
 /* What it says counts, however it is laid out; a secret's value does not, and may be rotated. */
@@ -187,40 +158,40 @@ static void test_settings(void)
 
 static void test_json(void)
 {
-	gone("main.tf");
-	put("main.tf.json",
+	gone("envs/main.tf");
+	put("envs/main.tf.json",
 	    "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"a\",\"password\":\"p\"}}},\"x\":1.5}");
 	is_type("http");
 	auto_jv one = found(plain_run);
-	put("main.tf.json", "{\"terraform\":[{\"backend\":{\"http\":{\"password\":\"q\",\"address\":\"a\"}}}]}");
+	put("envs/main.tf.json", "{\"terraform\":[{\"backend\":{\"http\":{\"password\":\"q\",\"address\":\"a\"}}}]}");
 	auto_jv two = found(plain_run);
 	CHECK_STR(json_str(two, "config_sha256"), json_str(one, "config_sha256"));
-	put("main.tf.json", "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"b\"}}}}");
+	put("envs/main.tf.json", "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"b\"}}}}");
 	auto_jv three = found(plain_run);
 	CHECK(strcmp(json_str(three, "config_sha256"), json_str(one, "config_sha256")) != 0);
-	put("main.tf.json", "{\"terraform\":{\"cloud\":{\"organization\":\"o\"}}}");
+	put("envs/main.tf.json", "{\"terraform\":{\"cloud\":{\"organization\":\"o\"}}}");
 	is_type("cloud");
-	put("main.tf.json", "{\"terraform\":{\"backend\":{\"a\":{},\"b\":{}}}}");
+	put("envs/main.tf.json", "{\"terraform\":{\"backend\":{\"a\":{},\"b\":{}}}}");
 	is_type("unknown");
-	put("main.tf.json", "{\"terraform\":");
+	put("envs/main.tf.json", "{\"terraform\":");
 	is_type("unknown");
-	gone("main.tf.json");
+	gone("envs/main.tf.json");
 }
 
 /* A file of overrides wins, whatever stands before or behind it. */
 static void test_overrides(void)
 {
-	put("a_override.tf", "terraform {\n backend \"gcs\" {\n }\n}\n");
-	put("main.tf", "terraform {\n backend \"s3\" {\n }\n}\n");
+	put("envs/a_override.tf", "terraform {\n backend \"gcs\" {\n }\n}\n");
+	put("envs/main.tf", "terraform {\n backend \"s3\" {\n }\n}\n");
 	is_type("gcs");
-	gone("a_override.tf");
-	put("z_override.tf", "terraform {\n backend \"azurerm\" {\n }\n}\n");
+	gone("envs/a_override.tf");
+	put("envs/z_override.tf", "terraform {\n backend \"azurerm\" {\n }\n}\n");
 	is_type("azurerm");
-	gone("z_override.tf");
-	put("noverride.tf", "x = 1\n");
+	gone("envs/z_override.tf");
+	put("envs/noverride.tf", "x = 1\n");
 	is_type("s3");
-	gone("noverride.tf");
-	gone("main.tf");
+	gone("envs/noverride.tf");
+	gone("envs/main.tf");
 }
 
 static void test_run(void)
@@ -248,12 +219,9 @@ static void test_run(void)
 
 int main(void)
 {
-	char path[256];
-
 	if (mkdtemp(place) == NULL)
 		return 1;
-	snprintf(path, sizeof path, "%s/envs", place);
-	CHECK(mkdir(path, 0755) == 0);
+	make_dir("envs");
 	test_types();
 	test_byte_order_mark();
 	test_heredocs();

@@ -1,55 +1,20 @@
 /* Which modules from elsewhere a directory calls, and what may be fetched: every form, and what could pass for one. */
 #include "module_calls.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include "fetch_list.h"
-#include "io.h"
 #include "limit.h"
-#include "tree.h"
-#include "unit.h"
-
-static char place[] = "/tmp/sbx-calls-XXXXXX";
-static struct sbx_error err;
-
-static void put(const char *name, const char *text)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	CHECK(fd >= 0 && io_write_all(fd, text, strlen(text), &err) == 0);
-}
-
-static void make_dir(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	CHECK(mkdir(path, 0755) == 0);
-}
-
-static void gone(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	CHECK(unlink(path) == 0);
-}
+#include "files.h"
 
 /* "KEY SOURCE VERSION" of each call of a/b, or the code of the refusal. */
 static const char *calls(void)
 {
 	static char all[4096];
-	auto_fd dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), packed = io_memfd("tree", &err);
 	auto_jv found = jv_invalid();
-	char sha256[DIGEST_HEX_SIZE];
 	uint64_t size;
 	size_t used = 0;
 
 	sbx_error_clear(&err);
-	CHECK(tree_pack(dir, packed, sha256, &size, &err) == 0);
+	auto_fd packed = packed_files(&size);
 	if (module_calls(packed, size, "a/b", &found, &err) < 0)
 		return err.code;
 	all[0] = '\0';

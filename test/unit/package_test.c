@@ -1,23 +1,7 @@
 /* Digests of provider packages: those that terraform writes into a lock file, and nothing for what is no package. */
 #include "package.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "io.h"
-#include "unit.h"
-
-static char place[] = "/tmp/sbx-package-XXXXXX";
-static struct sbx_error err;
-
-static void put(const char *name, const char *bytes)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	CHECK(fd >= 0 && io_write_all(fd, bytes, strlen(bytes), &err) == 0);
-}
+#include "files.h"
 
 static int hash_of(const char *name, const struct package_reader *reader, char hash[PACKAGE_HASH_SIZE])
 {
@@ -26,14 +10,6 @@ static int hash_of(const char *name, const struct package_reader *reader, char h
 	snprintf(path, sizeof path, "%s/%s", place, name);
 	auto_fd fd = open(path, O_RDONLY | O_CLOEXEC);
 	return package_hash(fd, path, reader, hash, &err);
-}
-
-static void make_dir(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	CHECK(mkdir(path, 0755) == 0);
 }
 
 /* The first is what `terraform init` of 1.11.4 wrote for exactly this package. */

@@ -1,40 +1,7 @@
 /* What a configuration starts that no plan shows: found in every form that Terraform reads, and nothing else is. */
 #include "unshown.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
-#include "io.h"
-#include "tree.h"
-#include "unit.h"
-
-static char place[] = "/tmp/sbx-unshown-XXXXXX";
-static struct sbx_error err;
-
-static void put(const char *name, const char *text)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	auto_fd fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	CHECK(fd >= 0 && io_write_all(fd, text, strlen(text), &err) == 0);
-}
-
-static void make_dir(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	CHECK(mkdir(path, 0755) == 0);
-}
-
-static void gone(const char *name)
-{
-	char path[256];
-
-	snprintf(path, sizeof path, "%s/%s", place, name);
-	CHECK(unlink(path) == 0);
-}
+#include "files.h"
 
 static const struct unshown_fetched *fetched; /* NULL: nothing was */
 
@@ -42,13 +9,11 @@ static const struct unshown_fetched *fetched; /* NULL: nothing was */
 static const char *found(void)
 {
 	static char all[4096];
-	auto_fd dir = open(place, O_RDONLY | O_DIRECTORY | O_CLOEXEC), packed = io_memfd("tree", &err);
 	auto_jv places = jv_invalid();
-	char sha256[DIGEST_HEX_SIZE];
 	uint64_t size;
 	size_t used = 0;
 
-	CHECK(tree_pack(dir, packed, sha256, &size, &err) == 0);
+	auto_fd packed = packed_files(&size);
 	all[0] = '\0';
 	if (unshown_find(packed, size, "envs", fetched, &places, &err) < 0)
 		return "failed";
