@@ -19,7 +19,6 @@
 #include "sandbox_driver.h"
 #include "sandbox_fetch.h"
 #include "sandbox_keep.h"
-#include "sandbox_places.h"
 #include "sandbox_signed.h"
 #include "signal_format.h"
 #include "tf_run.h"
