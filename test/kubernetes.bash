@@ -1,6 +1,7 @@
 # Shared by the bats files of sbx-run-kubernetes: a fake API server, a kubeconfig for it, and what the driver is asked.
 
 . "$ROOT/test/driver.bash"
+. "$ROOT/test/fake-server.bash"
 
 CALL=00112233445566778899aabbccddeeff
 
@@ -13,8 +14,7 @@ kube_setup_file() {
 	PYTHON=$(python3 -c 'import sys; print(sys.executable)')
 	export PYTHON
 	# One certificate for the whole file.
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=fake -addext subjectAltName=IP:127.0.0.1 \
-		-keyout "$BATS_FILE_TMPDIR/tls.key" -out "$BATS_FILE_TMPDIR/tls.crt" 2>/dev/null
+	fake_certificate "$BATS_FILE_TMPDIR"
 }
 
 # fake_api MODE...: start it; $K is its directory, $KUBECONFIG_FILE leads there.

@@ -1,21 +1,16 @@
 # Shared by the bats files that have sbx-cred-vault talk to a fake server (test/fakes/vault).
 
+. "$ROOT/test/fake-server.bash"
+
 LEASE=0123456789abcdef0123456789abcdef
 
 fake_vault_setup_file() {
 	export S=$BATS_FILE_TMPDIR/fake
-	mkdir "$S"
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=fake -addext subjectAltName=IP:127.0.0.1 \
-		-keyout "$S/tls.key" -out "$S/tls.crt" 2>/dev/null
-	mkfifo "$S/life"
-	"$ROOT/test/fakes/vault" "$S" <"$S/life" 3>&- >"$S/log" 2>&1 &
-	sleep infinity >"$S/life" 3>&- &
-	echo $! >"$S/life.pid"
-	wait_until 10 test -s "$S/port"
+	fake_server "$S" vault
 }
 
 fake_vault_teardown_file() {
-	kill "$(cat "$S/life.pid")"
+	fake_server_end "$S"
 }
 
 fake_vault_setup() {

@@ -3,21 +3,15 @@
 # API server are played.
 
 load ../helpers
+load ../fake-server
 load ../fakes/seal
 
 setup_file() {
 	export A=$BATS_FILE_TMPDIR/api
-	mkdir "$A"
-	openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=fake -addext subjectAltName=IP:127.0.0.1 \
-		-keyout "$A/tls.key" -out "$A/tls.crt" 2>/dev/null
-	mkfifo "$A/life"
-	"$ROOT/test/fakes/witness-api" "$A" <"$A/life" 3>&- >"$A/log" 2>&1 &
-	sleep infinity >"$A/life" 3>&- &
-	echo $! >"$A/life.pid"
-	wait_until 10 test -s "$A/port"
+	fake_server "$A" witness-api
 }
 
-teardown_file() { kill "$(cat "$A/life.pid")"; }
+teardown_file() { fake_server_end "$A"; }
 
 setup() {
 	fresh_state
