@@ -15,8 +15,6 @@ enum { VERB_MS = 10 * 1000 /* a provider talks to one server, once; who needs lo
 /* Descriptors of a provider. */
 #define SECRET_NUMBER 3
 #define LOCK_NUMBER 4
-#define NUMBER_TEXT(n) #n
-#define NUMBER(n) NUMBER_TEXT(n)
 
 int credential_helper_find(struct credential_helper *h, const char *provider, struct sbx_error *err)
 {
@@ -41,11 +39,11 @@ static void build_argv(struct credential_helper *h, const struct credential_verb
 	*argv++ = verb->config;
 	if (verb->fields != NULL) {
 		*argv++ = "--secret-fd";
-		*argv++ = NUMBER(SECRET_NUMBER);
+		*argv++ = SPAWN_NUMBER(SECRET_NUMBER);
 	}
 	if (verb->lock_fd >= 0) {
 		*argv++ = "--lock-fd";
-		*argv++ = NUMBER(LOCK_NUMBER);
+		*argv++ = SPAWN_NUMBER(LOCK_NUMBER);
 	}
 	*argv = NULL;
 }

@@ -2,7 +2,6 @@
 #include "credential_later.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,8 +13,6 @@
 enum { REQUEST_MAX = 4096 /* no more than a pipe takes at once */ };
 #define LOCK_NUMBER 3
 #define FIRST_NUMBER 4
-#define NUMBER_TEXT(n) #n
-#define NUMBER(n) NUMBER_TEXT(n)
 
 static int is_left(const struct lease *lease)
 {
@@ -47,8 +44,8 @@ static int start(const struct credential_broker *broker, const char *call, const
 		 struct sbx_error *err)
 {
 	static const char *const numbers[] = {"4", "5", "6", "7", "8", "9", "10", "11"};
-	const char *argv[8 + 2 * LIMIT_CREDENTIALS] = {"sbx-cred", "--config",	broker->config->file, "--witness",
-						       call,	   "--lock-fd", NUMBER(LOCK_NUMBER)};
+	const char *argv[8 + 2 * LIMIT_CREDENTIALS] = {"sbx-cred", "--config",	broker->config->file,	  "--witness",
+						       call,	   "--lock-fd", SPAWN_NUMBER(LOCK_NUMBER)};
 	auto_free char *path = process_helper(argv[0], err);
 	struct child child;
 

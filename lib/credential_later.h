@@ -10,7 +10,7 @@
 /* 1 when a witness of LEASES has not testified (credential_give_back has left it). */
 int credential_later_has(const struct leases *leases);
 
-/* Start the other one, with the settings file CONFIG, and leave it the witnesses: sbx-cred --witness CALL. */
+/* Start the other one and leave it the witnesses: sbx-cred --witness CALL. */
 int credential_later_start(const struct credential_broker *broker, const char *call, struct leases *leases,
 			   struct sbx_error *err);
 

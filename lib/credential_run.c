@@ -17,8 +17,6 @@ enum {
 #define CREDENTIALS_NUMBER 3
 #define SECRETS_NUMBER 4
 #define LOCK_NUMBER 5
-#define NUMBER_TEXT(n) #n
-#define NUMBER(n) NUMBER_TEXT(n)
 
 static int seal_call(struct credential_run *r, jv call, const struct leases *leases, struct sbx_error *err)
 {
@@ -36,9 +34,9 @@ static int seal_call(struct credential_run *r, jv call, const struct leases *lea
 
 static void build_argv(struct credential_run *r, const struct leases *leases)
 {
-	static const char *const descriptors[] = {"--credentials-fd", NUMBER(CREDENTIALS_NUMBER),
-						  "--secrets-fd",     NUMBER(SECRETS_NUMBER),
-						  "--lock-fd",	      NUMBER(LOCK_NUMBER)};
+	static const char *const descriptors[] = {"--credentials-fd", SPAWN_NUMBER(CREDENTIALS_NUMBER),
+						  "--secrets-fd",     SPAWN_NUMBER(SECRETS_NUMBER),
+						  "--lock-fd",	      SPAWN_NUMBER(LOCK_NUMBER)};
 	const char **argv = r->argv;
 
 	*argv++ = r->command[0];

@@ -25,8 +25,6 @@ enum {
 	REQUEST_MAX = 64 * 1024,
 };
 #define TOKEN_NUMBER 3
-#define NUMBER_TEXT(n) #n
-#define NUMBER(n) NUMBER_TEXT(n)
 
 int credential_witness_wait(jv target, int64_t *wait_ms, struct sbx_error *err)
 {
@@ -90,7 +88,7 @@ static int make_request(const struct credential_witness *w, const struct lease *
 
 static int start_witness(struct credential_witness *w, const struct credential_field *token, struct sbx_error *err)
 {
-	static const char *const argv[] = {"sbx-witness", "--token-fd", NUMBER(TOKEN_NUMBER), NULL};
+	static const char *const argv[] = {"sbx-witness", "--token-fd", SPAWN_NUMBER(TOKEN_NUMBER), NULL};
 	int to[2] = {-1, -1}, from[2] = {-1, -1};
 	auto_secret copy = SECRET_INIT;
 	int result = -1;

@@ -15,6 +15,9 @@ struct spawn_fd {
 	int child;  /* number in the child */
 	int parent; /* descriptor here; stays open here */
 };
+/* The number of such a one, a macro's, in an argument that tells the child of it. */
+#define SPAWN_NUMBER_TEXT(n) #n
+#define SPAWN_NUMBER(n) SPAWN_NUMBER_TEXT(n)
 
 struct spawn {
 	const char *path; /* absolute */
