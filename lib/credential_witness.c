@@ -57,17 +57,16 @@ static int find_token(const struct secret *fields, struct credential_field *fiel
 	return 0;
 }
 
-static int can_ask(const struct lease *lease)
+/* 1: about LEASE; TOKEN is what to ask with, and *WAIT_MS how long. */
+static int can_ask(const struct lease *lease, struct credential_field *token, int64_t *wait_ms)
 {
 	auto_jv target = json_object(lease->record, "target"), words = json_array(lease->record, "permissions");
 	struct sbx_error ignored = SBX_ERROR_INIT;
-	struct credential_field token;
 	struct permission look;
-	int64_t wait_ms = 0;
 
-	return find_token(&lease->fields, &token) && json_str(target, "server") != NULL &&
+	return find_token(&lease->fields, token) && json_str(target, "server") != NULL &&
 	       json_str(lease->record, "namespace") != NULL && permission_find_look(words, &look) == 0 &&
-	       credential_witness_wait(target, &wait_ms, &ignored) == 0 && wait_ms > 0;
+	       credential_witness_wait(target, wait_ms, &ignored) == 0 && *wait_ms > 0;
 }
 
 /* The line for sbx-witness. */
@@ -159,14 +158,11 @@ void credential_witness_start(struct credential_witness *w, const struct lease *
 	auto_buf request = BUF_INIT(REQUEST_MAX);
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct credential_field token;
-	auto_jv target = json_object(lease->record, "target");
 
-	if (w->out >= 0 || w->unproven[0] != '\0' || !can_ask(lease))
+	if (w->out >= 0 || w->unproven[0] != '\0' || !can_ask(lease, &token, &w->wait_ms))
 		return;
-	find_token(&lease->fields, &token);
 	w->began = clock_mono_ms();
-	if (credential_witness_wait(target, &w->wait_ms, &err) < 0 || make_request(w, lease, &request, &err) < 0 ||
-	    start_witness(w, &token, &err) < 0)
+	if (make_request(w, lease, &request, &err) < 0 || start_witness(w, &token, &err) < 0)
 		cannot(w, err.code);
 	else if (io_write_all(w->in, request.data, request.len, &err) < 0)
 		cannot(w, "witness_failed");
