@@ -335,6 +335,33 @@ settled() {
 	assert_json .state revoked
 }
 
+# login BODY: the kubeconfig has its token from a program that does this first.
+login() {
+	printf '#!/bin/sh\n%s\n' "$1" "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\",\"status\":{\"token\":\"of-the-program\"}}'" >"$T/program"
+	chmod 755 "$T/program"
+	sed 's|token: not-a-secret-token|exec: {apiVersion: client.authentication.k8s.io/v1, command: vendor-auth, interactiveMode: Never}|' "$KUBECONFIG_FILE" >"$T/kubeconfig"
+	chmod 600 "$T/kubeconfig"
+	settings ".kubeconfig = \"$T/kubeconfig\" | .exec = {\"vendor-auth\": \"$T/program\"}"
+}
+
+@test "a program that hangs over the login is killed while there is time to say so, and nothing was made; one that is slow is waited for" {
+	login 'sleep 300 & echo $! >"'"$T"'/sleeps"; wait'
+	local began=$SECONDS
+	mint 69
+	# sbx-cred kills its provider after ten.
+	[ $((SECONDS - began)) -lt 10 ]
+	assert_call credential_program
+	assert_contains "$output" 'did not answer in time'
+	gone() { ! kill -0 "$(cat "$T/sleeps")" 2>/dev/null; }
+	wait_until 5 gone
+	assert_equal "$(requests)" ''
+	login 'sleep 1'
+	mint 0
+	assert_equal "$(tail -n 1 "$K/authorization")" 'Bearer of-the-program'
+	revoke 0
+	assert_json .state revoked
+}
+
 @test "usage, requests" {
 	run_sbx 0 "$P" --help
 	assert_contains "$output" 'usage: sbx-cred-kubernetes mint'
