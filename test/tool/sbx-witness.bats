@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# sbx-witness alone, and what sbx-cred makes of it, where an API server does what a real one does not on demand.
+# sbx-witness alone, where an API server does what a real one does not on demand.
 
 load ../helpers
 load ../fake-server

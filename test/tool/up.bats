@@ -80,8 +80,12 @@ kubectl --context=kind-here wait nodes --all --for=condition=Ready --timeout=120
 	run_sbx 1 "${UP[@]}"
 	assert_contains "$stderr" SBX_CALICO
 	kind_tree
-	run_sbx 1 env SBX_KIND=-x "${UP[@]/SBX_KIND=here/SBX_KIND=-x}"
-	assert_contains "$stderr" SBX_KIND
+	run_sbx 1 "${UP[@]/SBX_KIND=here/SBX_KIND=-x}"
+	assert_contains "$stderr" 'SBX_KIND must name the cluster'
+	kind_tree
+	run_sbx 1 "${UP[@]:0:${#UP[@]}-1}" SBX_CONTEXT=other "${UP[-1]}"
+	assert_contains "$stderr" 'are two clusters'
+	run -1 grep -q '^kind' "$BATS_TEST_TMPDIR/asked"
 }
 
 @test "a cluster that does not say where its API server is: a sentence, and nothing is made" {

@@ -278,6 +278,8 @@ static const struct {
 	{"scopes: {s: {audience: a}}\n", "can read secrets"},
 	{"scopes: {s: {audience: {a: b}, reads_secrets: false}}\n", "must be a text, a number"},
 	{"scopes: {s: {lifetime: 10, reads_secrets: false}}\n", "must be a duration"},
+	{"scopes: {s: {reads_secrets: false, only_reads: 1}}\n", "whether its bearer can only read"},
+	{"scopes: {s: {reads_secrets: false, only_reads: false}}\n", NULL},
 	{"scopes: {s: {reads_secrets: false, namespaces: [a, b-c]}}\n", NULL},
 	{"scopes: {s: {reads_secrets: false, namespaces: []}}\n", "must name 1 to 64 namespaces"},
 	{"scopes: {s: {reads_secrets: false, namespaces: [\"*\"]}}\n", "is no DNS label"},
