@@ -1,5 +1,5 @@
 /* The leases of one call: what sbx-cred asks of the credential providers, what stands on disk before it asks, and the
- * way back. A lease is on disk (state/leases/CALL-INDEX.json) and in the record before its provider is started, so that
+ * way back. A lease is on disk (state/leases/CALL-INDEX.json) and in the record before its provider is asked, so that
  * whatever was killed can be mended. */
 #ifndef SBX_CREDENTIAL_H
 #define SBX_CREDENTIAL_H
@@ -52,7 +52,7 @@ int credential_plan(const struct credential_broker *broker, jv call, struct leas
 /* Start their providers, side by side and ahead of credential_issue: they load while others are at work. */
 void credential_start(const struct credential_broker *broker, struct leases *leases);
 
-/* Write its file, record credential.requested, start the provider's mint, record credential.issued. On failure the
+/* Write its file, record credential.requested, have the provider mint, record credential.issued. On failure the
  * lease may be anything but LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h;
  * "provider_timeout" (69), "provider_failed" (69), "provider_protocol" (76), or what the provider said. */
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
