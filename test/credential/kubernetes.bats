@@ -199,7 +199,7 @@ granted() {
 	assert_equal "$(witnessed | jq -r .lease)" "$(member '.credential[0].lease' <<<"$output")"
 	printf '# refused with 401 after %s ms\n' "$(witnessed | jq .refused_ms)" >&3
 	assert_equal "$(left)" ''
-	wait_until 2 test -z "$(ls "$T/var/leases")"
+	wait_until 2 eval '[ -z "$(ls "$T/var/leases")" ]'
 	# With a binding for the action alone it is refused at once.
 	scope 'account: idle, role: pod-reader'
 	pods 0 "$NS" get
