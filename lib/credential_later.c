@@ -123,6 +123,9 @@ static int attach(jv list, const int *fds, size_t count, struct leases *leases, 
 			return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
 					"a witness has no lease, or no time at which it ends");
 		lease->witness.out = fcntl(fds[i], F_DUPFD_CLOEXEC, 0);
+		/* Without one there would seem to be nothing left of the lease. */
+		if (lease->witness.out < 0)
+			return sbx_fail_errno(err, SBX_OS, "os_error", "cannot hear a witness");
 		lease->witness.is_taken = 1;
 	}
 	return 0;
