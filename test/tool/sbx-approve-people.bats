@@ -313,14 +313,19 @@ genuine() {
 		sed -i "${@:3}" "$T/out/$2"
 		refused "$1" "$2"
 	}
-	armored() { # CODE SED: the bytes in the armor of 1.sig
+	# armored CODE FROM TO: the first FROM of the bytes in the armor of 1.sig, both in hexadecimal digits and FROM a
+	# pattern: a key and a signature have line feeds among their bytes now and then, where sed's lines would end.
+	armored() {
 		cp "$T/out/1.sig" "$T/kept"
 		{
 			head -n 1 "$T/kept"
-			sed '1d;$d' "$T/kept" | base64 -d | LC_ALL=C sed "$2" | base64 -w 70
+			sed '1d;$d' "$T/kept" | base64 -d | basenc --base16 -w 0 | sed "s/$2/$3/" | basenc --base16 -d | base64 -w 70
 			tail -n 1 "$T/kept"
 		} >"$T/out/1.sig"
 		refused "$1" 1.sig
+	}
+	hex() {
+		printf %s "$1" | basenc --base16 -w 0
 	}
 	local edit
 	# A letter, a digit, a quote, a blank, line feeds, a carriage return, a line more, one less, and how many must sign.
@@ -331,13 +336,13 @@ genuine() {
 	for edit in '1s/BEGIN/BEGEN/' '2s/./!/10' '2s/$/ /' '$d' '$a more' '2d'; do
 		changed signature_malformed 1.sig "$edit"
 	done
-	armored signature_malformed '1s/^SSHSIG/SSHSIH/'
-	armored signature_malformed '1s/^SSHSIG\x00\x00\x00\x01/SSHSIG\x00\x00\x00\x02/'
-	armored signature_namespace 's/sbx-approve@v1/sbx-approve@v2/'
-	armored signature_malformed 's/sha512/sha513/'
-	armored key_type_refused '0,/ssh-ed25519/s/ssh-ed25519/ssh-ed25518/'
-	armored signer_unknown '0,/ssh-ed25519/s/\(ssh-ed25519\x00\x00\x00\x20\)../\1AA/'
-	armored signature_invalid '$s/...$/\x01\x02\x00/'
+	armored signature_malformed "^$(hex SSHSIG)" "$(hex SSHSIH)"
+	armored signature_malformed "^$(hex SSHSIG)00000001" "$(hex SSHSIG)00000002"
+	armored signature_namespace "$(hex sbx-approve@v1)" "$(hex sbx-approve@v2)"
+	armored signature_malformed "$(hex sha512)" "$(hex sha513)"
+	armored key_type_refused "$(hex ssh-ed25519)" "$(hex ssh-ed25518)"
+	armored signer_unknown "$(hex ssh-ed25519)00000020...." "$(hex ssh-ed25519)00000020$(hex AA)"
+	armored signature_invalid '......$' 010200
 	changed signer_unknown allowed_signers 1d
 	changed signers_invalid allowed_signers '1s/AAAA/AAAB/'
 	changed signers_invalid allowed_signers '1s/$/=/'

@@ -112,6 +112,9 @@ static void serve(int listener, int count)
 		char got = 0;
 		while (fd >= 0 && (got = read_request(fd)) == 'G' && write(fd, answer, sizeof answer - 1) > 0)
 			;
+		/* Ahead of the connection, whose end is what the client waits for: an exit closes them in any order. */
+		if (got == 'l')
+			close(listener);
 		if (write(count, "CP", got == 'o' || got == 'l' ? 2 : 1) < 1 || got == 'l')
 			_exit(1);
 	}
