@@ -53,6 +53,9 @@ static int check_permissions(const struct schema *s, const struct yaml_at *up, j
 		if (permission_reads_secrets(&permission) && json_bool(scope, "reads_secrets") == 0)
 			return schema_fail(s, &here, "say reads_secrets: true, or leave it out",
 					   "lets its bearer read secrets, and the scope says that it cannot");
+		if (!permission_only_reads(&permission) && json_bool(scope, "only_reads") == 1)
+			return schema_fail(s, &here, "leave out only_reads: true, or this",
+					   "lets its bearer change something, and the scope says that it only reads");
 	}
 	return 0;
 }
