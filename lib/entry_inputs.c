@@ -201,8 +201,7 @@ int entry_take_inputs(const struct steps *table, int inputs_fd, int work_fd, str
 		}
 		if (result < 0)
 			return -1;
-		if (in->kind != INPUT_STATE_WRITE)
-			at += in->size;
+		at += in->size;
 	}
 	return 0;
 }

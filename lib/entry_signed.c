@@ -28,7 +28,7 @@ static int read_section(const struct steps *table, int inputs_fd, char **bytes, 
 	for (uint32_t i = 0; i < table->input_count; i++) {
 		const struct input *in = &table->inputs[i];
 		if (in->kind != INPUT_SIGNED) {
-			at += in->kind != INPUT_STATE_WRITE ? in->size : 0;
+			at += in->size;
 			continue;
 		}
 		*len = (size_t)in->size;

@@ -63,7 +63,7 @@ enum input_kind {
 	INPUT_MODULES,	   /* the same, to PATH below SANDBOX_WORK: modules that were fetched before (fetched.h) */
 	INPUT_ARTIFACT,	   /* NAME: becomes a sealed memfd at once */
 	INPUT_STATE_READ,  /* written to PATH below SANDBOX_WORK; a change is reported and thrown away */
-	INPUT_STATE_WRITE, /* not in the inputs: the driver has mounted it at PATH; only its digest is checked */
+	INPUT_STATE_WRITE, /* no byte of the inputs: the driver has mounted it at PATH; only its digest is checked */
 	INPUT_SIGNED,	   /* the text that people signed for this run (signed_text.h); at most one, read by entry_signed.h */
 };
 struct input {

@@ -90,8 +90,9 @@ static int get_input(struct wire *w, struct input *in, struct sbx_error *err)
 	case INPUT_ARTIFACT:
 		return is_name(in->name) ? 0 : bad(err, "name of an input");
 	case INPUT_STATE_READ:
-	case INPUT_STATE_WRITE:
 		return is_path_below(in->path) ? 0 : bad(err, "path of a state");
+	case INPUT_STATE_WRITE:
+		return is_path_below(in->path) && in->size == 0 ? 0 : bad(err, "path or size of a mounted state");
 	case INPUT_SIGNED:
 		return in->size <= SIGNED_TEXT_MAX ? 0 : bad(err, "size of a signed text");
 	}

@@ -163,6 +163,19 @@ static void test_paths(void)
 	CHECK(passes(&s) == 0);
 }
 
+/* A state that the driver mounts has no bytes among the inputs, where the ones after it would be looked for. */
+static void test_mounted_state(void)
+{
+	struct steps s = sample();
+
+	inputs[1].size = 5;
+	CHECK(passes(&s) == 0);
+	inputs[1].kind = INPUT_STATE_WRITE;
+	CHECK(passes(&s) == -1);
+	inputs[1].size = 0;
+	CHECK(passes(&s) == 0);
+}
+
 static void test_sealed(void)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -242,6 +255,7 @@ int main(void)
 	test_round();
 	test_checks();
 	test_paths();
+	test_mounted_state();
 	test_sealed();
 	test_contents();
 	return unit_done();
