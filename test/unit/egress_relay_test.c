@@ -119,7 +119,7 @@ static int accept_at(struct bench *b)
 {
 	int fd = -1;
 
-	for (int64_t until = clock_mono_ms() + 5000; fd < 0 && clock_left_ms(until) > 0;) {
+	for (int64_t until = clock_mono_ms() + 30000; fd < 0 && clock_left_ms(until) > 0;) {
 		turn(b, 5);
 		fd = accept4(b->server, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	}
@@ -130,7 +130,7 @@ static int accept_at(struct bench *b)
  * seconds. */
 static ssize_t read_from(struct bench *b, int fd, char *bytes, size_t size)
 {
-	for (int64_t until = clock_mono_ms() + 5000; clock_left_ms(until) > 0;) {
+	for (int64_t until = clock_mono_ms() + 30000; clock_left_ms(until) > 0;) {
 		ssize_t n = recv(fd, bytes, size, 0);
 		if (n >= 0 || errno != EAGAIN)
 			return n < 0 ? -1 : n;

@@ -171,9 +171,10 @@ static void check_late(void)
 /* Round after round, until a policy is in force: the loopback goes on to answer. */
 static void check_many(void)
 {
+	enum { MANY_ROUNDS_MS = 2500 }; /* a round takes a tenth of that where the processor has nothing else to do */
 	struct probe probe = PROBE_INIT;
 	struct port refusing = refusing_port();
-	struct boot boot = {.probe_ms = 500, .forbidden = {.list = {refusing.address}, .count = 1}};
+	struct boot boot = {.probe_ms = MANY_ROUNDS_MS, .forbidden = {.list = {refusing.address}, .count = 1}};
 	struct sbx_error why = SBX_ERROR_INIT;
 
 	CHECK(entry_probe(&boot, NULL, NULL, &probe, &why) < 0 && strstr(why.message, refusing.address) != NULL);
