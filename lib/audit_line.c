@@ -25,13 +25,12 @@ static const struct json_lex_limits line_limits = {
 /* What a member of the head was read into: bits of a set, so that a missing one is seen. */
 enum { HAVE_SEQ = 1, HAVE_PREV = 2, HAVE_EVENT = 4, HAVE_ALL = 7 };
 
-static int read_hex(const char *text, char out[DIGEST_HEX_SIZE])
+static int read_hex(const char *text, size_t len, char out[DIGEST_HEX_SIZE])
 {
-	unsigned char bytes[DIGEST_SIZE];
-
-	if (digest_from_hex(text, bytes, sizeof bytes) < 0)
+	if (len != DIGEST_HEX_SIZE - 1 || !digest_is_hex(text, len))
 		return -1;
-	memcpy(out, text, DIGEST_HEX_SIZE);
+	memcpy(out, text, len);
+	out[len] = '\0';
 	return 0;
 }
 
@@ -45,57 +44,91 @@ static int read_number(const char *text, int64_t *out)
 	return 0;
 }
 
-static int take_member(const char *name, enum json_token token, const char *text, size_t len, struct audit_line *line,
+enum member { MEMBER_SEQ, MEMBER_PREV, MEMBER_TIME, MEMBER_EVENT, MEMBER_TORN_BYTES, MEMBER_TORN_SHA256, MEMBERS };
+
+#define MEMBER(name) {name, sizeof name - 1}
+static const struct {
+	const char *name;
+	size_t len;
+} members[MEMBERS] = {
+	[MEMBER_SEQ] = MEMBER("seq"),
+	[MEMBER_PREV] = MEMBER("prev"),
+	[MEMBER_TIME] = MEMBER("time"),
+	[MEMBER_EVENT] = MEMBER("event"),
+	[MEMBER_TORN_BYTES] = MEMBER("torn_bytes"),
+	[MEMBER_TORN_SHA256] = MEMBER("torn_sha256"),
+};
+#undef MEMBER
+
+static enum member find_member(const char *key, size_t len)
+{
+	for (size_t i = 0; i < MEMBERS; i++)
+		if (members[i].len == len && memcmp(members[i].name, key, len) == 0)
+			return (enum member)i;
+	return MEMBERS;
+}
+
+static int take_member(enum member member, enum json_token token, const char *text, size_t len, struct audit_line *line,
 		       unsigned *have)
 {
-	if (strcmp(name, "seq") == 0) {
+	switch (member) {
+	case MEMBER_SEQ:
 		*have |= HAVE_SEQ;
 		return token == JSON_NUMBER ? read_number(text, &line->seq) : -1;
-	}
-	if (strcmp(name, "prev") == 0) {
+	case MEMBER_PREV:
 		*have |= HAVE_PREV;
-		return token == JSON_STRING ? read_hex(text, line->prev) : -1;
-	}
-	if (strcmp(name, "event") == 0) {
+		return token == JSON_STRING ? read_hex(text, len, line->prev) : -1;
+	case MEMBER_EVENT:
 		*have |= HAVE_EVENT;
 		if (token != JSON_STRING || len == 0 || len >= sizeof line->event || strlen(text) != len)
 			return -1;
 		memcpy(line->event, text, len + 1);
 		return 0;
+	case MEMBER_TIME:
+		if (token == JSON_STRING && len < sizeof line->time)
+			memcpy(line->time, text, len + 1);
+		return 0;
+	case MEMBER_TORN_BYTES:
+		return token == JSON_NUMBER ? read_number(text, &line->torn_bytes) : 0;
+	case MEMBER_TORN_SHA256:
+		return token == JSON_STRING ? read_hex(text, len, line->torn_sha256) : 0;
+	case MEMBERS:
+		break;
 	}
-	if (strcmp(name, "time") == 0 && token == JSON_STRING && len < sizeof line->time)
-		memcpy(line->time, text, len + 1);
-	if (strcmp(name, "torn_bytes") == 0 && token == JSON_NUMBER)
-		return read_number(text, &line->torn_bytes);
-	if (strcmp(name, "torn_sha256") == 0 && token == JSON_STRING)
-		return read_hex(text, line->torn_sha256);
 	return 0;
 }
 
-/* A member's name is only kept when take_member might want it. */
-static int read_member(struct json_lex *lex, const char *key, size_t key_len, struct audit_line *line, unsigned *have,
+static int read_member(struct json_lex *lex, enum member member, struct audit_line *line, unsigned *have,
 		       struct sbx_error *err)
 {
-	static const char *const wanted[] = {"seq", "prev", "time", "event", "torn_bytes", "torn_sha256"};
 	enum json_token token;
 	const char *text;
 	size_t len;
 
-	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
-		if (strlen(wanted[i]) != key_len || memcmp(wanted[i], key, key_len) != 0)
-			continue;
-		if (json_lex_next(lex, &token, &text, &len, err) < 0 || token == JSON_OBJECT_OPEN ||
-		    token == JSON_ARRAY_OPEN)
-			return -1;
-		return take_member(wanted[i], token, text, len, line, have);
-	}
-	return json_lex_skip_value(lex, err);
+	/* The others are checked, and not kept. */
+	if (member == MEMBERS)
+		return json_lex_skip_value(lex, err);
+	if (json_lex_next(lex, &token, &text, &len, err) < 0 || token == JSON_OBJECT_OPEN || token == JSON_ARRAY_OPEN)
+		return -1;
+	return take_member(member, token, text, len, line, have);
+}
+
+/* One lexer for the process: a record is thousands of lines. */
+static struct json_lex *lex_line(const char *bytes, size_t len, struct sbx_error *err)
+{
+	static struct json_lex *kept;
+
+	if (kept == NULL)
+		kept = json_lex_memory(bytes, len, &line_limits, err);
+	else
+		json_lex_again(kept, bytes, len);
+	return kept;
 }
 
 int audit_line_read(const char *bytes, size_t len, struct audit_line *line)
 {
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	auto_json_lex *lex = NULL;
+	/* Full, so that it takes nothing: nobody asks why. */
+	static struct sbx_error ignored = {.class = SBX_BAD_REQUEST};
 	enum json_token token;
 	const char *text;
 	size_t text_len;
@@ -104,7 +137,7 @@ int audit_line_read(const char *bytes, size_t len, struct audit_line *line)
 	*line = (struct audit_line){.torn_bytes = -1};
 	if (len < sizeof head_begin || memcmp(bytes, head_begin, sizeof head_begin - 1) != 0)
 		return -1;
-	lex = json_lex_memory(bytes, len, &line_limits, &ignored);
+	struct json_lex *lex = lex_line(bytes, len, &ignored);
 	if (lex == NULL || json_lex_next(lex, &token, &text, &text_len, &ignored) < 0 || token != JSON_OBJECT_OPEN)
 		return -1;
 	for (;;) {
@@ -112,12 +145,33 @@ int audit_line_read(const char *bytes, size_t len, struct audit_line *line)
 			return -1;
 		if (token == JSON_OBJECT_CLOSE)
 			break;
-		if (token != JSON_KEY || read_member(lex, text, text_len, line, &have, &ignored) < 0)
+		if (token != JSON_KEY || read_member(lex, find_member(text, text_len), line, &have, &ignored) < 0)
 			return -1;
 	}
 	if (json_lex_next(lex, &token, &text, &text_len, &ignored) < 0 || token != JSON_END)
 		return -1;
 	return have == HAVE_ALL && line->seq > 0 ? 0 : -1;
+}
+
+/* The text of PREV's digest where a head begins at P; NULL where there is none. */
+static const char *head_at(const char *p, const char *end)
+{
+	if ((size_t)(end - p) < sizeof head_begin - 1 || memcmp(p, head_begin, sizeof head_begin - 1) != 0)
+		return NULL;
+	p += sizeof head_begin - 1;
+	while (p < end && isdigit((unsigned char)*p))
+		p++;
+	return (size_t)(end - p) >= sizeof head_prev - 1 && memcmp(p, head_prev, sizeof head_prev - 1) == 0
+		       ? p + sizeof head_prev - 1
+		       : NULL;
+}
+
+int audit_line_names_another(const char *bytes, size_t len, const char head[DIGEST_HEX_SIZE])
+{
+	const size_t hex = DIGEST_HEX_SIZE - 1;
+	const char *end = bytes + len, *prev = head_at(bytes, end);
+
+	return prev != NULL && (size_t)(end - prev) > hex && prev[hex] == '"' && memcmp(prev, head, hex) != 0;
 }
 
 int audit_line_glued(const char *bytes, size_t len)
@@ -126,15 +180,9 @@ int audit_line_glued(const char *bytes, size_t len)
 
 	/* Members of details stand in byte order, so "prev" never follows "seq" there: this is the head of a record or
 	 * a copy made by hand. */
-	while (p < end && (p = memmem(p, (size_t)(end - p), head_begin, sizeof head_begin - 1)) != NULL) {
-		const char *q = p + sizeof head_begin - 1;
-		while (q < end && isdigit((unsigned char)*q))
-			q++;
-		if (p > bytes && (size_t)(end - q) >= sizeof head_prev - 1 &&
-		    memcmp(q, head_prev, sizeof head_prev - 1) == 0)
+	while (p < end && (p = memchr(p + 1, head_begin[0], (size_t)(end - p) - 1)) != NULL)
+		if (head_at(p, end) != NULL)
 			return 1;
-		p++;
-	}
 	return 0;
 }
 

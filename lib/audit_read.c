@@ -75,12 +75,14 @@ static int is_wanted(const struct walk *walk)
 static int deliver(struct walk *walk, struct sbx_error *err)
 {
 	auto_jv event = jv_invalid();
-	struct sbx_error ignored = SBX_ERROR_INIT;
 
 	if (!walk->holds)
 		return 0;
 	walk->holds = 0;
-	if (!is_wanted(walk) || json_parse(buf_str(&walk->held), walk->held.len, LIMIT_EVENT, &event, &ignored) < 0)
+	if (!is_wanted(walk))
+		return 0;
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	if (json_parse(buf_str(&walk->held), walk->held.len, LIMIT_EVENT, &event, &ignored) < 0)
 		return 0;
 	const char *id = json_str(event, "request_id");
 	if (walk->id != NULL && (id == NULL || strcmp(id, walk->id) != 0))

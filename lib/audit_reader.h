@@ -4,7 +4,6 @@
 #define SBX_AUDIT_READER_H
 
 #include "audit_file.h"
-#include "buf.h"
 #include "limit.h"
 
 /* Longer than any record with a torn one before it: whatever it is, it is not ours. */
@@ -12,10 +11,10 @@
 
 struct audit_reader {
 	int fd;
-	off_t at;   /* of the next byte to read */
-	off_t size; /* what is behind it was written later: not looked at */
-	struct buf block;
-	size_t used;
+	off_t at;    /* of the next byte to read */
+	off_t size;  /* what is behind it was written later: not looked at */
+	char *block; /* owned; its bytes end in the file at AT */
+	size_t room, len, used;
 };
 
 struct audit_raw {

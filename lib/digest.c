@@ -40,6 +40,17 @@ int digest_from_hex(const char *hex, unsigned char *bytes, size_t n)
 	return 0;
 }
 
+int digest_is_hex(const char *text, size_t len)
+{
+	unsigned wrong = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned c = (unsigned char)text[i];
+		wrong |= (c - '0' > 9) & (c - 'a' > 5);
+	}
+	return wrong == 0;
+}
+
 void digest_init(struct digest *d)
 {
 	SHA256_CTX *context = malloc(sizeof *context);

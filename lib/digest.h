@@ -15,6 +15,8 @@
 void digest_to_hex(const unsigned char *bytes, size_t n, char *out);
 /* Exactly N bytes from 2 * N hex digits (lower case); -1 otherwise. */
 int digest_from_hex(const char *hex, unsigned char *bytes, size_t n);
+/* 1 when the LEN bytes at TEXT are such digits. */
+int digest_is_hex(const char *text, size_t len);
 
 /* SHA-256 of a block, as bytes or as hex. */
 void digest_sha256(const void *bytes, size_t len, unsigned char out[DIGEST_SIZE]);

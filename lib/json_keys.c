@@ -29,6 +29,12 @@ void json_keys_init(struct json_keys *keys)
 	keys->salt = secret.salt;
 }
 
+void json_keys_reset(struct json_keys *keys)
+{
+	keys->count = 0;
+	hash_set_empty(&keys->table);
+}
+
 void json_keys_clear(struct json_keys *keys)
 {
 	free(keys->hashes);

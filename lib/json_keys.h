@@ -32,6 +32,7 @@ struct json_run {
 };
 
 void json_keys_init(struct json_keys *keys); /* with the process's secret seed */
+void json_keys_reset(struct json_keys *keys); /* no object is open; what was allocated is kept */
 void json_keys_clear(struct json_keys *keys);
 
 /* An object is opened, and is the innermost one until it is closed. (Field by field: a whole struct

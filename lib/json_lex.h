@@ -44,6 +44,10 @@ struct json_lex *json_lex_memory(const void *bytes, size_t len,
 struct json_lex *json_lex_fd(int fd, const struct json_lex_limits *limits, struct sbx_error *err);
 void json_lex_free(struct json_lex *lex); /* NULL is fine */
 
+/* Read another block in place of the one before, of which any part was read, by the same limits:
+ * only for a lexer over memory. What thousands of short texts need of memory is then had once. */
+void json_lex_again(struct json_lex *lex, const void *bytes, size_t len);
+
 /* Before the first token of a descriptor: call TEE with every byte that is read from it, in order
  * and once. When JSON_END came that was the whole file. */
 void json_lex_tee(struct json_lex *lex, void (*tee)(void *context, const void *bytes, size_t len),

@@ -28,12 +28,29 @@ static struct json_lex *new_lex(const struct json_lex_limits *limits, struct sbx
 	lex->levels_end = lex->levels + levels;
 	lex->limits = *limits;
 	lex->fd = -1;
-	lex->token.line = 1;
-	lex->counted.line = 1;
+	lex->token.line = lex->counted.line = 1;
 	lex->buffer = (struct buf)BUF_INIT(limits->string);
 	lex->expect = EXPECT_VALUE;
 	json_keys_init(&lex->keys);
 	return lex;
+}
+
+void json_lex_again(struct json_lex *lex, const void *bytes, size_t len)
+{
+	lex->p = bytes;
+	lex->end = lex->p + len;
+	lex->looked = NULL;
+	lex->expect = EXPECT_VALUE;
+	lex->state = len > lex->limits.bytes ? JSON_OVERSIZE : JSON_READING;
+	lex->text = "";
+	lex->len = 0;
+	lex->level = lex->levels;
+	json_keys_reset(&lex->keys);
+	lex->keys_trusted = 0;
+	buf_reset(&lex->buffer);
+	lex->counted = (struct json_place){.at = lex->p, .line = 1};
+	lex->token = (struct json_place){.line = 1};
+	lex->taken = len;
 }
 
 struct json_lex *json_lex_memory(const void *bytes, size_t len,
@@ -41,12 +58,8 @@ struct json_lex *json_lex_memory(const void *bytes, size_t len,
 {
 	struct json_lex *lex = new_lex(limits, err);
 
-	if (lex != NULL) {
-		lex->p = lex->counted.at = bytes;
-		lex->end = lex->p + len;
-		lex->taken = len;
-		lex->state = len > limits->bytes ? JSON_OVERSIZE : JSON_READING;
-	}
+	if (lex != NULL)
+		json_lex_again(lex, bytes, len);
 	return lex;
 }
 

@@ -757,6 +757,51 @@ static void test_key_hash(void)
 	      key_hash(&seed, 0, text, 32) != key_hash(&seed, 0, text, 16));
 }
 
+/* Whatever a lexer has read before, and wherever it stopped, it reads the next text as a new one would. */
+static void test_again(void)
+{
+	static const char *const texts[] = {
+		"{\"a\":[1,{\"b\":\"\\u00e9\"}],\"c\":2}", "{\"a\":1,\"a\":2}", "[[[[", "{\"b\":", "\"x", "", "tru", "[1]",
+	};
+	static struct buf fresh = BUF_INIT(1 << 20), again = BUF_INIT(1 << 20);
+	auto_buf many = BUF_INIT(1 << 20);
+	auto_json_lex *kept = json_lex_memory("0", 1, &wide, &err);
+	enum json_token token;
+	const char *text;
+	size_t len;
+	int different = 0;
+
+	/* So many keys that they stand in a table, and none is closed. */
+	for (int i = 0; i < 500; i++)
+		different += buf_addf(&many, &err, "%c\"k%d\":1", i == 0 ? '{' : ',', (i * 7) % 500) < 0;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		for (size_t j = 0; j <= ARRAY_LEN(texts); j++)
+			for (int stop = 0; stop < 12; stop++) {
+				const char *before = j == ARRAY_LEN(texts) ? buf_str(&many) : texts[j];
+				json_lex_again(kept, before, strlen(before));
+				for (int n = 0; n < stop && json_lex_next(kept, &token, &text, &len, &err) == 0; n++)
+					;
+				if (stop == 11)
+					while (json_lex_next(kept, &token, &text, &len, &err) == 0 && token != JSON_END)
+						;
+				sbx_error_clear(&err);
+				auto_json_lex *lex = json_lex_memory(texts[i], strlen(texts[i]), &wide, &err);
+				buf_reset(&fresh);
+				trace(lex, &fresh);
+				buf_reset(&again);
+				json_lex_again(kept, texts[i], strlen(texts[i]));
+				trace(kept, &again);
+				different += strcmp(buf_str(&fresh), buf_str(&again)) != 0;
+			}
+	CHECK(different == 0);
+	/* The limit of the whole is that of the lexer. */
+	const struct json_lex_limits narrow = {.bytes = 3, .depth = 1, .string = 1, .integers = JSON_ANY_NUMBER};
+	auto_json_lex *small = json_lex_memory("1", 1, &narrow, &err);
+	json_lex_again(small, "[1, 2]", 6);
+	CHECK(json_lex_next(small, &token, &text, &len, &err) < 0);
+	CHECK_STR(code(), "too_large");
+}
+
 static void test_read_error(void)
 {
 	auto_fd directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -788,6 +833,7 @@ int main(void)
 	test_skip_to();
 	test_trusted_keys();
 	test_key_hash();
+	test_again();
 	test_read_error();
 	return unit_done();
 }
