@@ -200,7 +200,7 @@ static int do_plan(const struct options *o, int reply, struct sbx_error *err)
 	else if (result == 0 && o->verb == CHECK)
 		result = kchange_check(&server, &plan, &lines, err);
 	else if (result == 0)
-		result = kchange_send(&server, &plan, say, &reply, err);
+		result = kchange_send(&server, &plan, say, &reply, &lines, err);
 	tell(&lines);
 	kchange_plan_clear(&plan);
 	kchange_server_close(&server);

@@ -15,7 +15,8 @@ struct compared {
 	struct plan_secrets secrets;
 	struct plan_finding finding; /* its causes are the differences */
 	struct plan_place way[PLAN_PLACES];
-	unsigned more; /* that are not kept */
+	unsigned more;	/* that are not kept */
+	int is_planned; /* WAS has marks where the server chooses */
 };
 
 static void compared_init(struct compared *c)
@@ -39,12 +40,10 @@ static void compared_clear(struct compared *c)
 	plan_finding_clear(&c->finding);
 }
 
-/* The status is no part of it: it follows. */
-static int take(struct compared *c, int side, const struct kchange_object *object, struct sbx_error *err)
+static int take(struct compared *c, int side, const struct plan_tree *tree, const struct buf *type,
+		struct sbx_error *err)
 {
-	const struct buf *type = &object->names.type;
-
-	if (kplan_prune(&c->trees[side], &object->tree, STATUS_GOES, err) < 0 ||
+	if (kplan_prune(&c->trees[side], tree, STATUS_GOES, err) < 0 ||
 	    kplan_mask(&c->masks[side], &c->trees[side], type, err) < 0)
 		return -1;
 	return kplan_mask_keep(&c->secrets, &c->trees[side], &c->masks[side], type, err);
@@ -73,6 +72,18 @@ static int add_difference(struct compared *c, const struct plan_node *x, const s
 static int compare(struct compared *c, const struct plan_node *x, const struct plan_node *y, unsigned depth,
 		   struct sbx_error *err);
 
+/* What the server was known to choose anew, and chose. */
+static int is_choice(const struct compared *c, const struct plan_node *x, const struct plan_node *y)
+{
+	static const char chosen[] = KCHANGE_CHOSEN;
+
+	if (!c->is_planned || x == NULL || y == NULL)
+		return 0;
+	return x->kind == PLAN_NULL ||
+	       (x->kind == PLAN_STRING && y->kind == PLAN_STRING && x->len == sizeof chosen - 1 &&
+		memcmp(plan_tree_text(&c->trees[WAS], x), chosen, x->len) == 0);
+}
+
 /* What has a name or an index on one side, beside what has it on the other. */
 static int compare_inside(struct compared *c, const struct plan_node *parents[SIDES], int side, unsigned depth,
 			  struct sbx_error *err)
@@ -99,7 +110,7 @@ static int compare(struct compared *c, const struct plan_node *x, const struct p
 {
 	const struct plan_node *parents[SIDES] = {x, y};
 
-	if (x == NULL && y == NULL)
+	if ((x == NULL && y == NULL) || is_choice(c, x, y))
 		return 0;
 	if (x == NULL || y == NULL || x->kind != y->kind || (x->kind != PLAN_OBJECT && x->kind != PLAN_ARRAY) ||
 	    depth + 1 >= PLAN_PLACES)
@@ -133,44 +144,60 @@ static int add_lines(const struct compared *c, const struct buf *address, struct
 	return c->more == 0 ? 0 : kchange_moved_line(lines, address, "and more", err);
 }
 
-static const struct plan_node *root_of(struct compared *c, int side, enum kchange_same same)
+/* Everything of WAS and IS, objects of the type of STEP. */
+static int compare_trees(struct compared *c, const struct kchange_step *step, const struct plan_tree *was,
+			 const struct plan_tree *is, struct sbx_error *err)
 {
-	static const char *const spec[] = {"spec", NULL};
+	const struct buf *type = &step->live.names.type;
 
-	return same == KCHANGE_SAME_SPEC ? kplan_at(&c->trees[side], spec) : plan_tree_root(&c->trees[side]);
+	if (take(c, WAS, was, type, err) < 0 || take(c, IS, is, type, err) < 0)
+		return -1;
+	return compare(c, plan_tree_root(&c->trees[WAS]), plan_tree_root(&c->trees[IS]), 0, err);
 }
 
-static int tell(const struct kchange_step *step, const struct kchange_object *is, enum kchange_same same,
-		int is_another, struct buf *lines, struct sbx_error *err)
+static const struct plan_node *generation_of(const struct plan_tree *tree)
 {
-	static const struct plan_place spec = {.name = "spec", .len = 4};
+	static const char *const at[] = {"metadata", "generation", NULL};
+
+	return kplan_at(tree, at);
+}
+
+/* Was it written to otherwise than to its status, though nothing of it is different? */
+static int is_written(const struct kchange_object *was, const struct kchange_object *is)
+{
+	static const char *const status[] = {"status", NULL};
+	const struct plan_node *x = generation_of(&was->tree), *y = generation_of(&is->tree);
+
+	if (x != NULL || y != NULL)
+		return x == NULL || y == NULL || !plan_tree_equal(&was->tree, x, &is->tree, y);
+	return kplan_at(&was->tree, status) == NULL;
+}
+
+static int tell(const struct kchange_step *step, const struct kchange_object *is, int is_another, struct buf *lines,
+		struct sbx_error *err)
+{
 	const struct buf *address = &step->live.names.address;
-	unsigned depth = same == KCHANGE_SAME_SPEC ? 1 : 0;
 	struct compared c;
 	int result = -1;
 
 	compared_init(&c);
-	c.way[0] = spec;
-	if (take(&c, WAS, &step->live, err) < 0 || take(&c, IS, is, err) < 0 ||
-	    compare(&c, root_of(&c, WAS, same), root_of(&c, IS, same), depth, err) < 0)
+	if (compare_trees(&c, step, &step->live.tree, &is->tree, err) < 0)
 		goto out;
-	if (same == KCHANGE_SAME_SPEC && !is_another && c.finding.cause_count == 0) {
-		result = 0;
-		goto out;
-	}
-	result = 1;
+	int is_other = c.finding.cause_count > 0, is_touched = is_written(&step->live, is);
 	if ((is_another && kchange_moved_line(lines, address, "was deleted, and another one has its name", err) < 0) ||
-	    (!is_another && c.finding.cause_count == 0 &&
-	     kchange_moved_line(lines, address, "was written to: its status, or who keeps its fields", err) < 0) ||
+	    (!is_another && !is_other && is_touched &&
+	     kchange_moved_line(lines, address, "was written to, and is as it was: there and back, or by whom", err) <
+		     0) ||
 	    add_lines(&c, address, lines, err) < 0)
-		result = -1;
+		goto out;
+	result = is_another || is_other || is_touched;
 out:
 	compared_clear(&c);
 	return result;
 }
 
-int kchange_moved(const struct kchange_step *step, const struct kchange_object *is, enum kchange_same same,
-		  struct buf *lines, struct sbx_error *err)
+int kchange_moved(const struct kchange_step *step, const struct kchange_object *is, struct buf *lines,
+		  struct sbx_error *err)
 {
 	const struct kchange_object *was = &step->live;
 
@@ -181,8 +208,24 @@ int kchange_moved(const struct kchange_step *step, const struct kchange_object *
 	if (is == NULL)
 		return kchange_moved_line(lines, &was->names.address, "is not there any more", err) < 0 ? -1 : 1;
 	int is_another = !kplan_text_same(&was->names.uid, &is->names.uid);
-	if (!is_another &&
-	    (same == KCHANGE_SAME_UID || (same == KCHANGE_SAME_VERSION && strcmp(was->version, is->version) == 0)))
-		return 0;
-	return tell(step, is, same, is_another, lines, err);
+	return !is_another && strcmp(was->version, is->version) == 0 ? 0 : tell(step, is, is_another, lines, err);
+}
+
+int kchange_moved_planned(const struct kchange_step *step, const struct plan_tree *planned,
+			  const struct plan_tree *again, struct buf *lines, struct sbx_error *err)
+{
+	const struct buf *address = &step->live.names.address;
+	struct compared c;
+	int result = -1;
+
+	compared_init(&c);
+	c.is_planned = 1;
+	if (compare_trees(&c, step, planned, again, err) == 0)
+		result = c.finding.cause_count > 0;
+	if (result == 1 &&
+	    (kchange_moved_line(lines, address, "would become something else than was planned", err) < 0 ||
+	     add_lines(&c, address, lines, err) < 0))
+		result = -1;
+	compared_clear(&c);
+	return result;
 }

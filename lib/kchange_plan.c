@@ -199,6 +199,16 @@ int kchange_plan_step(const struct kchange_plan *plan, uint32_t number, struct k
 	return 1;
 }
 
+int kchange_plan_planned(const struct kchange_plan *plan, uint32_t number, struct plan_tree *to, struct sbx_error *err)
+{
+	const struct plan_tree *tree = &plan->tree;
+	const struct plan_node *entry = plan_tree_element(tree, plan->objects, number),
+			       *planned = plan_tree_member(tree, entry, "planned", 7);
+
+	plan_tree_reset(to);
+	return planned == NULL || planned->kind != PLAN_OBJECT ? 0 : copy_tree(to, tree, planned, err);
+}
+
 static int other(struct sbx_error *err, const char *what)
 {
 	return sbx_fail(err, SBX_BAD_REQUEST, "other_cluster", "the plan is for a cluster of another %s", what);

@@ -65,6 +65,10 @@ void kchange_step_clear(struct kchange_step *step);
 int kchange_plan_step(const struct kchange_plan *plan, uint32_t number, struct kchange_step *step,
 		      struct sbx_error *err);
 
+/* TREE (initialised) gets what becomes of the object of the change NUMBER, as the plan says; empty: nothing does. */
+int kchange_plan_planned(const struct kchange_plan *plan, uint32_t number, struct plan_tree *tree,
+			 struct sbx_error *err);
+
 /* Is SERVER the cluster of PLAN? By its address and authorities, which is sent nothing, then by its uid:
  * "other_cluster" (65), "cluster_*" and those of kchange_ask. */
 int kchange_plan_is_for(const struct kchange_plan *plan, struct kchange_server *server, struct sbx_error *err);

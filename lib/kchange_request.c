@@ -40,11 +40,10 @@ const char *kchange_request_method(const struct kchange_request *r)
 
 /* --- made --- */
 
-/* "resourceVersion":"…","uid":"…" of LIVE; of a node the uid alone. */
-static int add_identity(struct buf *out, const struct kchange_kind *kind, const struct kchange_object *live,
-			struct sbx_error *err)
+/* "resourceVersion":"…","uid":"…" of LIVE. */
+static int add_identity(struct buf *out, const struct kchange_object *live, struct sbx_error *err)
 {
-	if (strcmp(kind->kind, "Node") != 0 && json_out_member(out, "resourceVersion", live->version, err) < 0)
+	if (json_out_member(out, "resourceVersion", live->version, err) < 0)
 		return -1;
 	return json_out_member(out, "uid", buf_str(&live->names.uid), err);
 }
@@ -74,12 +73,11 @@ static int add_change(struct buf *out, enum kchange_verb verb, const struct kcha
 	return sbx_fail(err, SBX_BUG, "bug", "no patch does this");
 }
 
-static int make_deletion(struct kchange_request *r, const struct kchange_name *name, const struct kchange_object *live,
-			 struct sbx_error *err)
+static int make_deletion(struct kchange_request *r, const struct kchange_object *live, struct sbx_error *err)
 {
 	r->form = KCHANGE_DELETION;
 	if (buf_add_str(&r->body, "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":{", err) < 0 ||
-	    add_identity(&r->body, name->kind, live, err) < 0)
+	    add_identity(&r->body, live, err) < 0)
 		return -1;
 	/* Without it the pods of a Job would be orphaned. */
 	return buf_add_str(&r->body, "},\"propagationPolicy\":\"Background\"}", err);
@@ -91,9 +89,9 @@ int kchange_request_make(struct kchange_request *r, enum kchange_verb verb, cons
 	if (kchange_kind_path(&r->path, name->kind, name->space, name->name, err) < 0)
 		return -1;
 	if (verb == KCHANGE_DELETE)
-		return make_deletion(r, name, live, err);
+		return make_deletion(r, live, err);
 	r->form = KCHANGE_MERGE;
-	if (buf_add_str(&r->body, "{\"metadata\":{", err) < 0 || add_identity(&r->body, name->kind, live, err) < 0 ||
+	if (buf_add_str(&r->body, "{\"metadata\":{", err) < 0 || add_identity(&r->body, live, err) < 0 ||
 	    buf_add_str(&r->body, "},\"spec\":", err) < 0 || add_change(&r->body, verb, live, replicas, err) < 0)
 		return -1;
 	return buf_add_str(&r->body, "}", err);
@@ -224,6 +222,50 @@ int kchange_request_fits(const struct kchange_request *r, enum kchange_verb verb
 						: 0;
 
 	return fits == 0 ? malformed(err, "a request that does something else than it shows") : fits < 0 ? -1 : 0;
+}
+
+/* --- as it can be sent now --- */
+
+int kchange_request_leaves(const struct kchange_request *r)
+{
+	return r->form == KCHANGE_MERGE || r->form == KCHANGE_APPLIED;
+}
+
+struct renewal {
+	const struct plan_node *node; /* of the version; NULL: there is none */
+	const char *version;
+};
+
+static enum plan_edit renew(void *context, const struct plan_node *node, struct buf *out, struct sbx_error *err)
+{
+	const struct renewal *renewal = context;
+
+	if (node != renewal->node)
+		return PLAN_AS_IT_IS;
+	return json_out_string(out, renewal->version, strlen(renewal->version), err) < 0 ? PLAN_EDIT_FAILED
+											 : PLAN_INSTEAD;
+}
+
+int kchange_request_renew(struct kchange_request *r, const char *version, struct sbx_error *err)
+{
+	static const char *const of_object[] = {"metadata", "resourceVersion", NULL}, *const of_deletion[] = {
+											      "preconditions",
+											      "resourceVersion", NULL};
+	auto_buf body = BUF_INIT(body_max);
+	struct renewal renewal = {.version = version};
+	struct plan_tree tree;
+	int result = -1;
+
+	plan_tree_init(&tree);
+	if (plan_tree_parse(&tree, buf_str(&r->body), r->body.len, err) == 0) {
+		renewal.node = kplan_at(&tree, r->form == KCHANGE_DELETION ? of_deletion : of_object);
+		result = plan_tree_write(&body, &tree, plan_tree_root(&tree), renew, &renewal, err);
+	}
+	plan_tree_clear(&tree);
+	if (result < 0)
+		return -1;
+	buf_reset(&r->body);
+	return buf_add(&r->body, buf_str(&body), body.len, err);
 }
 
 /* --- sent --- */

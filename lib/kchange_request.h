@@ -1,8 +1,7 @@
 /* The requests of which changes are made, each with what it takes for granted in it: the server does nothing of it to
  * an object that is not the one that was seen.
  *
- * PATCH (RFC 7396): metadata.uid and metadata.resourceVersion; of a node, which is written to with each heartbeat, the
- * uid alone.
+ * PATCH (RFC 7396): metadata.uid and metadata.resourceVersion.
  *
  * PATCH (server-side apply): metadata.uid and metadata.resourceVersion; for an object that is to be created the
  * resourceVersion "1", which no object has.
@@ -34,6 +33,13 @@ int kchange_request_make(struct kchange_request *request, enum kchange_verb verb
 /* The eviction of POD, an object of NAME. */
 int kchange_request_evict(struct kchange_request *request, const struct kchange_name *name,
 			  const struct kchange_object *pod, struct sbx_error *err);
+
+/* Does an object come of REQUEST, which the server answers with? */
+int kchange_request_leaves(const struct kchange_request *request);
+
+/* Make it take VERSION for granted instead of the one that it names; an eviction, and what is to be created, name none
+ * of an object and stay as they are. */
+int kchange_request_renew(struct kchange_request *request, const char *version, struct sbx_error *err);
 
 /* Append {"body":…,"content_type":…,"method":…,"path":…,"query":…}. */
 int kchange_request_write(struct buf *out, const struct kchange_request *request, struct sbx_error *err);

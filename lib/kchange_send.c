@@ -5,16 +5,18 @@
 #include <string.h>
 
 #include "clock.h"
+#include "kchange_fresh.h"
 #include "limit.h"
 
 static const int between_ms = 2000; /* a budget is looked at anew about each second */
-enum { NOT_FOUND = 404, LINE_SIZE = 1024 };
+enum { NOT_FOUND = 404, CONFLICT = 409, LINE_SIZE = 1024 };
 
 struct sending {
 	struct kchange_server *server;
 	const struct kchange_plan *plan;
 	kchange_say *say;
 	void *context;
+	struct buf *lines;
 	struct plan_list refused; /* numbers of evictions that a budget did not allow yet */
 	struct sbx_error last;	  /* what the last of these was told; and of one that moved */
 	struct sbx_error moved;
@@ -52,10 +54,24 @@ static int note_eviction(struct sending *s, uint32_t number, const struct kchang
 	return tell(s, step, answer->status, "is another pod now, and was left", err);
 }
 
-static int send_step(struct sending *s, uint32_t number, const struct kchange_step *step, struct sbx_error *err)
+/* Is it still there to be changed as was signed? Of an eviction the server sees to that, and nothing else matters. */
+static int look(struct sending *s, uint32_t number, struct kchange_step *step, struct sbx_error *err)
+{
+	if (step->request.form == KCHANGE_EVICTION)
+		return 0;
+	int moved = kchange_fresh(s->server, s->plan, number, step, s->lines, err);
+	return moved <= 0 ? moved
+			  : sbx_fail(err, SBX_BAD_REQUEST, "object_moved",
+				     "the cluster is not what this change was planned with");
+}
+
+/* Once: 1 when the server refused it since the object was written to a moment ago. */
+static int send_once(struct sending *s, uint32_t number, struct kchange_step *step, struct sbx_error *err)
 {
 	auto_kchange_answer answer = KCHANGE_ANSWER_INIT;
 
+	if (look(s, number, step, err) < 0)
+		return -1;
 	if (kchange_request_send(s->server, &step->request, KCHANGE_FOR_REAL, &answer, err) < 0) {
 		if (!answer.is_unknown)
 			return -1;
@@ -73,7 +89,19 @@ static int send_step(struct sending *s, uint32_t number, const struct kchange_st
 		sbx_fail(err, SBX_OUTCOME_UNKNOWN, "change_unknown", "the API server answered with %d", answer.status);
 		return sbx_hint(err, "look at the object; nothing was sent again");
 	}
-	return kchange_refused(&answer, "make the change", err);
+	kchange_refused(&answer, "make the change", err);
+	return answer.status == CONFLICT && step->is_live && strcmp(err->code, "object_moved") == 0 ? 1 : -1;
+}
+
+static int send_step(struct sending *s, uint32_t number, struct kchange_step *step, struct sbx_error *err)
+{
+	int met = send_once(s, number, step, err);
+
+	for (int tries = 1; met == 1 && tries < LIMIT_CHANGE_TRIES; tries++) {
+		sbx_error_clear(err);
+		met = send_once(s, number, step, err);
+	}
+	return met == 0 ? 0 : -1;
 }
 
 static int send_number(struct sending *s, uint32_t number, struct kchange_step *step, struct sbx_error *err)
@@ -105,9 +133,9 @@ static int send_refused(struct sending *s, struct kchange_step *step, struct sbx
 }
 
 int kchange_send(struct kchange_server *server, const struct kchange_plan *plan, kchange_say *say, void *context,
-		 struct sbx_error *err)
+		 struct buf *lines, struct sbx_error *err)
 {
-	struct sending s = {.server = server, .plan = plan, .say = say, .context = context};
+	struct sending s = {.server = server, .plan = plan, .say = say, .context = context, .lines = lines};
 	struct kchange_step step;
 	int result = kchange_plan_is_for(plan, server, err);
 

@@ -86,6 +86,9 @@
 /* People who sign one request: more would be a meeting. */
 #define LIMIT_APPROVERS 9
 
+/* How often a change is sent that met a write to its object's status on the way: a rollout writes about once a second. */
+#define LIMIT_CHANGE_TRIES 5
+
 /* How long a drain asks again for what a disruption budget does not allow yet: a replacement has to be ready first. */
 #define LIMIT_EVICTIONS_MS 120000
 

@@ -91,6 +91,15 @@ refused() { # CODE COMMAND...: by that code
 
 field() { kube get "$1" -o jsonpath="$2"; }
 
+# heartbeat OBJECT REASON: what reports about it does so.
+heartbeat() {
+	local before
+	before=$(version "$1")
+	kube patch "$1" --subresource=status --type=merge \
+		--patch "{\"status\":{\"conditions\":[{\"type\":\"Told\",\"status\":\"True\",\"reason\":\"$2\"}]}}" >/dev/null
+	[ "$(version "$1")" != "$before" ]
+}
+
 @test "scale: seen, judged, checked, sent once" {
 	make_deployment 3
 	local before
@@ -130,7 +139,7 @@ field() { kube get "$1" -o jsonpath="$2"; }
 	kube delete deployment api >/dev/null
 	refused object_moved "$CHANGE" check plan
 	assert_contains "$stderr" 'is not there any more'
-	refused object_missing "$CHANGE" send plan
+	refused object_moved "$CHANGE" send plan
 	make_deployment
 	refused object_moved "$CHANGE" check plan
 	assert_contains "$stderr" 'was deleted, and another one has its name'
@@ -152,6 +161,69 @@ field() { kube get "$1" -o jsonpath="$2"; }
 	run_sbx 0 "$CHANGE" check plan
 	run_sbx 0 "$CHANGE" send plan
 	[ "$(field deployment/api '{.spec.template.metadata.annotations.sbx/restarted-from}')" != "$first" ]
+}
+
+# told CHANGE ARGUMENT...: the change is sent although something is reported about the object all the time.
+told() {
+	steady
+	preview "$@"
+	heartbeat deployment/api "$1"
+	run_sbx 0 "$CHANGE" check plan
+	heartbeat deployment/api "$1-again"
+	run_sbx 0 "$CHANGE" send plan
+}
+
+@test "what is reported about an object is no change of it; its labels, owners and finalizers are" {
+	local edit was
+	make_deployment 2
+	told scale --namespace="$SPACE" --kind=Deployment --name=api --replicas=3
+	assert_equal "$(field deployment/api '{.spec.replicas}')" 3
+	was=$(version)
+	told restart --namespace="$SPACE" --kind=Deployment --name=api
+	[ "$(field deployment/api '{.spec.template.metadata.annotations.sbx/restarted-from}')" -ge "$was" ]
+	deployment 3 another >manifest
+	told apply --namespace="$SPACE" --manifest=manifest
+	assert_equal "$(field deployment/api '{.spec.template.spec.containers[0].env[0].value}')" another
+	for edit in '{"labels":{"a":"b"}}' '{"annotations":{"a":"b"}}' '{"finalizers":["sbx.test/keep"]}' \
+		'{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"kube-root-ca.crt","uid":"'"$(field configmap/kube-root-ca.crt '{.metadata.uid}')"'"}]}'; do
+		steady
+		preview restart --namespace="$SPACE" --kind=Deployment --name=api
+		kube patch deployment api --type=merge --patch "{\"metadata\":$edit}" >/dev/null
+		refused object_moved "$CHANGE" check plan
+		assert_contains "$stderr" "\"metadata.$(jq -r 'keys[0]' <<<"$edit")"
+		refused object_moved "$CHANGE" send plan
+	done
+	kube patch deployment api --type=merge --patch '{"metadata":{"finalizers":null,"ownerReferences":null}}' >/dev/null
+	# There and back: it was written to, and its generation says so.
+	steady
+	preview restart --namespace="$SPACE" --kind=Deployment --name=api
+	kube scale deployment api --replicas=4 >/dev/null
+	kube scale deployment api --replicas=3 >/dev/null
+	refused object_moved "$CHANGE" check plan
+	assert_contains "$stderr" 'there and back'
+	told delete --namespace="$SPACE" --kind=Deployment --name=api
+	assert_equal "$output" "DELETE \"$SPACE/Deployment.apps/api\": 200 done"
+}
+
+@test "apply: what becomes of an object by who keeps its fields is looked at again" {
+	deployment 2 >manifest
+	sed -i '$s/.*/      terminationGracePeriodSeconds: 7\n&/' manifest
+	kube apply --server-side --field-manager=sbx -f manifest >/dev/null
+	kube apply --server-side --field-manager=other -f manifest >/dev/null
+	steady
+	# Left out by us, it stays: somebody else wants it, too.
+	deployment 2 | sed '0,/name: api}/s//name: api, labels: {by: us}}/' >manifest
+	preview apply --namespace="$SPACE" --manifest=manifest
+	judge
+	assert_json .counts.update 1
+	refute_contains "$output" terminationGrace
+	deployment 2 | kube apply --server-side --field-manager=other -f - >/dev/null
+	assert_equal "$(field deployment/api '{.spec.template.spec.terminationGracePeriodSeconds}')" 7
+	refused object_moved "$CHANGE" check plan
+	assert_contains "$stderr" 'would become something else than was planned'
+	assert_contains "$stderr" '"spec.template.spec.terminationGracePeriodSeconds" (7 -> 30)'
+	refused object_moved "$CHANGE" send plan
+	assert_equal "$(field deployment/api '{.spec.template.spec.terminationGracePeriodSeconds}')" 7
 }
 
 @test "apply: one object is created, and only where there is none" {
@@ -293,7 +365,7 @@ metadata: {name: a}"
 	run_sbx 0 "$CHANGE" send plan
 	assert_equal "$output" "DELETE \"$SPACE/Deployment.apps/api\": 200 done"
 	wait_until 30 sh -c "[ -z \"\$(kubectl --namespace=$SPACE get deployments,replicasets,pods -o name)\" ]"
-	refused object_missing "$CHANGE" send plan
+	refused object_moved "$CHANGE" send plan
 }
 
 @test "delete: neither what was changed, nor another one of its name" {
@@ -404,8 +476,15 @@ node() {
 	preview cordon --name="$NODE"
 	judge
 	assert_json '[.verdict, (.findings[0].signals | index("cluster_part") != null)] | join(" ")' "review true"
-	kubectl annotate node "$NODE" heartbeat=1 >/dev/null
+	kubectl annotate node "$NODE" pool=1 >/dev/null
+	refused object_moved "$CHANGE" check plan
+	assert_contains "$stderr" '"metadata.annotations.pool" ((nothing) -> "1")'
+	refused object_moved "$CHANGE" send plan
+	steady "node/$NODE"
+	preview cordon --name="$NODE"
+	heartbeat "node/$NODE" KubeletReady
 	run_sbx 0 "$CHANGE" check plan
+	heartbeat "node/$NODE" KubeletReadyStill
 	run_sbx 0 "$CHANGE" send plan
 	assert_equal "$output" "PATCH \"Node/$NODE\": 200 done"
 	assert_equal "$(field "node/$NODE" '{.spec.unschedulable}')" true
