@@ -10,7 +10,14 @@
 #include "limit.h"
 #include "secret_words.h"
 
-static const char last_applied[] = "kubectl.kubernetes.io/last-applied-configuration";
+/* Annotations in which tools repeat the object as it was applied. */
+static const char *const applied_names[] = {
+	"kubectl.kubernetes.io/last-applied-configuration",
+	"kapp.k14s.io/original",
+	"kopf.zalando.org/last-handled-configuration",
+	"banzaicloud.com/last-applied",
+	"objectset.rio.cattle.io/applied",
+};
 
 static int is_called(const struct plan_tree *tree, const struct plan_node *node, const char *name)
 {
@@ -24,12 +31,30 @@ static int is_text(const struct plan_node *node)
 	return node != NULL && node->kind == PLAN_STRING;
 }
 
+static int is_applied(const struct plan_tree *tree, const struct plan_node *node)
+{
+	for (size_t i = 0; i < ARRAY_LEN(applied_names); i++)
+		if (is_called(tree, node, applied_names[i]))
+			return 1;
+	return 0;
+}
+
+/* Is NODE a Secret, by what it says of itself? Others hold those as their parts: a list, a template, a manifest. */
+static int is_secret_object(const struct plan_tree *tree, const struct plan_node *node)
+{
+	const struct plan_node *kind = node->kind == PLAN_OBJECT ? plan_tree_member(tree, node, "kind", 4) : NULL;
+
+	return is_text(kind) && kind->len == 6 && memcmp(plan_tree_text(tree, kind), "Secret", 6) == 0;
+}
+
 /* Whether a member is secret by itself. NAMED: its object has a name that says so of the value. */
 static int hides_member(const struct plan_tree *tree, const struct plan_node *member, int named)
 {
+	if (is_called(tree, member, "stringData") || is_called(tree, member, "binaryData"))
+		return 1;
 	if (member->kind != PLAN_STRING && member->kind != PLAN_NUMBER)
 		return 0;
-	if (is_called(tree, member, last_applied) || (named && is_called(tree, member, "value")))
+	if (is_applied(tree, member) || (named && is_called(tree, member, "value")))
 		return 1;
 	return member->kind == PLAN_STRING && (secret_words_in(plan_tree_name(tree, member), member->key_len) ||
 					       kplan_words_value(plan_tree_text(tree, member), member->len));
@@ -52,11 +77,23 @@ static int hides_element(const struct plan_tree *tree, const struct plan_node *e
 static int put(struct buf *out, const struct plan_tree *tree, const struct plan_node *node, int *any,
 	       struct sbx_error *err);
 
+/* 1 when CHILD of a Secret is hidden whatever stands in it, by the text PUT. */
+static int put_of_secret(struct buf *out, const struct plan_tree *tree, const struct plan_node *child,
+			 struct sbx_error *err)
+{
+	const char *mask = is_called(tree, child, "data")	? "true"
+			   : is_called(tree, child, "metadata") ? "{\"annotations\":true}"
+								: NULL;
+
+	return mask == NULL ? 0 : buf_add_str(out, mask, err) < 0 ? -1 : 1;
+}
+
 static int put_members(struct buf *out, const struct plan_tree *tree, const struct plan_node *node, int *any,
 		       struct sbx_error *err)
 {
 	const struct plan_node *name = plan_tree_member(tree, node, "name", 4);
-	int named = is_text(name) && secret_words_in(plan_tree_text(tree, name), name->len);
+	int named = is_text(name) && secret_words_in(plan_tree_text(tree, name), name->len),
+	    of_secret = is_secret_object(tree, node);
 	const struct plan_node *child = plan_tree_first(tree, node);
 
 	for (; child != NULL; child = plan_tree_behind(tree, node, child)) {
@@ -66,7 +103,12 @@ static int put_members(struct buf *out, const struct plan_tree *tree, const stru
 		    json_out_string(out, plan_tree_name(tree, child), child->key_len, err) < 0 ||
 		    buf_add(out, ":", 1, err) < 0)
 			return -1;
-		if (hides_member(tree, child, named)) {
+		int hidden = of_secret ? put_of_secret(out, tree, child, err) : 0;
+		if (hidden < 0)
+			return -1;
+		if (hidden) {
+			inner = 1;
+		} else if (hides_member(tree, child, named)) {
 			inner = 1;
 			if (buf_add_str(out, "true", err) < 0)
 				return -1;
@@ -137,10 +179,10 @@ int kplan_mask(struct plan_tree *mask, const struct plan_tree *tree, const struc
 }
 
 /* The data of a Secret are base64. */
-static int keep_decoded(struct plan_secrets *secrets, const struct plan_tree *tree, struct sbx_error *err)
+static int keep_decoded(struct plan_secrets *secrets, const struct plan_tree *tree, const struct plan_node *secret,
+			struct sbx_error *err)
 {
-	static const char *const data[] = {"data", NULL};
-	const struct plan_node *node = kplan_at(tree, data), *child = plan_tree_first(tree, node);
+	const struct plan_node *node = plan_tree_member(tree, secret, "data", 4), *child = plan_tree_first(tree, node);
 
 	for (; child != NULL; child = plan_tree_behind(tree, node, child)) {
 		auto_free unsigned char *bytes = NULL;
@@ -152,12 +194,21 @@ static int keep_decoded(struct plan_secrets *secrets, const struct plan_tree *tr
 	return 0;
 }
 
-/* The object as somebody applied it last; what cannot be read is hidden as a whole anyway. */
-static int keep_last_applied(struct plan_secrets *secrets, const struct plan_tree *tree, const struct buf *type,
-			     struct sbx_error *err)
+static int keep_all_decoded(struct plan_secrets *secrets, const struct plan_tree *tree, const struct buf *type,
+			    struct sbx_error *err)
 {
-	static const char *const names[] = {"metadata", "annotations", last_applied, NULL};
-	const struct plan_node *node = kplan_at(tree, names);
+	if (is_secret(type))
+		return keep_decoded(secrets, tree, plan_tree_root(tree), err);
+	for (uint32_t i = 0; i < tree->count; i++)
+		if (is_secret_object(tree, &tree->nodes[i]) && keep_decoded(secrets, tree, &tree->nodes[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* The object as somebody applied it last, at NODE; what cannot be read is hidden as a whole anyway. */
+static int keep_applied(struct plan_secrets *secrets, const struct plan_tree *tree, const struct plan_node *node,
+			const struct buf *type, struct sbx_error *err)
+{
 	struct sbx_error unread = SBX_ERROR_INIT;
 	struct plan_tree applied, mask;
 	int result = 0;
@@ -170,8 +221,8 @@ static int keep_last_applied(struct plan_secrets *secrets, const struct plan_tre
 		result = kplan_mask(&mask, &applied, type, err);
 		if (result == 0)
 			result = plan_secrets_add_masked(secrets, &applied, &mask, err);
-		if (result == 0 && is_secret(type))
-			result = keep_decoded(secrets, &applied, err);
+		if (result == 0)
+			result = keep_all_decoded(secrets, &applied, type, err);
 	}
 	plan_tree_clear(&applied);
 	plan_tree_clear(&mask);
@@ -181,8 +232,13 @@ static int keep_last_applied(struct plan_secrets *secrets, const struct plan_tre
 int kplan_mask_keep(struct plan_secrets *secrets, const struct plan_tree *tree, const struct plan_tree *mask,
 		    const struct buf *type, struct sbx_error *err)
 {
-	if (plan_secrets_add_masked(secrets, tree, mask, err) < 0 ||
-	    (is_secret(type) && keep_decoded(secrets, tree, err) < 0))
+	static const char *const at[] = {"metadata", "annotations", NULL};
+	const struct plan_node *annotations = kplan_at(tree, at), *child = plan_tree_first(tree, annotations);
+
+	if (plan_secrets_add_masked(secrets, tree, mask, err) < 0 || keep_all_decoded(secrets, tree, type, err) < 0)
 		return -1;
-	return keep_last_applied(secrets, tree, type, err);
+	for (; child != NULL; child = plan_tree_behind(tree, annotations, child))
+		if (is_applied(tree, child) && keep_applied(secrets, tree, child, type, err) < 0)
+			return -1;
+	return 0;
 }

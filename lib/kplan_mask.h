@@ -1,6 +1,9 @@
 /* What in an object of a cluster is secret: nothing of it may be shown.
- *   data and stringData of a Secret, whole (tokens of service accounts and Helm's releases are Secrets);
- *   the annotation kubectl.kubernetes.io/last-applied-configuration, which repeats the object;
+ *   data, stringData and annotations of a Secret, whole (tokens of service accounts and Helm's releases are Secrets),
+ *   also of one that is a part of another object; stringData of whatever there is; binaryData of a ConfigMap, which
+ *   nobody can read;
+ *   the annotation kubectl.kubernetes.io/last-applied-configuration, which repeats the object, and those of other tools
+ *   that do;
  *   a text in a member whose name says so (password, token, secret, api key, credential, ...), but what is named by a
  *   name, a reference or a path (secretName, tokenPath);
  *   the value beside such a name ({"name": "DB_PASSWORD", "value": ...}), and an argument with one (--token=...), or

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base.h"
 #include "scrub_shapes.h"
 #include "secret_words.h"
 
@@ -61,9 +62,40 @@ static int has_setting(const char *text, size_t len)
 	return 0;
 }
 
+/* The manifest of a Secret, YAML or JSON, also within a string: whatever its data are called. */
+static int has_manifest(const char *text, size_t len)
+{
+	static const char kind[] = "kind", secret[] = "Secret", between[] = " \t:\"'\\";
+	const char *end = text + len, *p = text;
+
+	while (p < end && (p = memmem(p, (size_t)(end - p), kind, sizeof kind - 1)) != NULL) {
+		p += sizeof kind - 1;
+		const char *value = p;
+		while (value < end && is_one_of(*value, between))
+			value++;
+		size_t left = (size_t)(end - value);
+		if (value > p && left >= sizeof secret - 1 && memcmp(value, secret, sizeof secret - 1) == 0 &&
+		    (left == sizeof secret - 1 || is_one_of(value[sizeof secret - 1], " \t\r\n,}#\"'\\")))
+			return 1;
+	}
+	return 0;
+}
+
+/* Something that gzip packed, in base64, once or twice: nobody can read it here, and so Helm keeps its releases, with
+ * the values that they were made with. */
+static int is_packed(const char *text, size_t len)
+{
+	static const char *const begins[] = {"H4sI", "SDRzS"};
+
+	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
+		if (len > strlen(begins[i]) && memcmp(text, begins[i], strlen(begins[i])) == 0)
+			return 1;
+	return 0;
+}
+
 int kplan_words_value(const char *text, size_t len)
 {
-	return shapes_in(text, len) || has_setting(text, len);
+	return is_packed(text, len) || shapes_in(text, len) || has_setting(text, len) || has_manifest(text, len);
 }
 
 enum kplan_argument kplan_words_argument(const char *text, size_t len)

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* 1 when a text shows what it is: a shape that only credentials have (scrub_table.c), or settings, in one line or many,
+/* 1 when a text shows what it is: a shape that only credentials have (scrub_table.c), the manifest of a Secret, what is
+ * packed by gzip (as a release of Helm is), or settings, in one line or many,
  * of which the name of one says so by secret_words.h ("password: x", db.password=x, {"user":"a","password":"b"},
  * ?user=a&token=b). */
 int kplan_words_value(const char *text, size_t len);

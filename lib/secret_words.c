@@ -1,16 +1,21 @@
 /* Looks for words in names that are reduced to letters and digits. */
 #include "secret_words.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base.h"
 
 enum { NAME_MAX_BYTES = 256 };
 
-static const char *const words[] = {"password",	  "passwd",	   "passphrase", "pwd",		  "secret",
-				    "token",	  "apikey",	   "accesskey",	 "privatekey",	  "clientkey",
-				    "signingkey", "encryptionkey", "credential", "authorization", "bearer",
-				    "cookie",	  "kubeconfig"};
+static const char *const words[] = {"password",	  "passwd",	   "passphrase",      "pwd",	       "secret",
+				    "token",	  "apikey",	   "accesskey",	      "privatekey",    "clientkey",
+				    "signingkey", "encryptionkey", "credential",      "authorization", "bearer",
+				    "cookie",	  "kubeconfig",	   "accountkey",      "masterkey",     "sharedkey",
+				    "sshkey",	  "passcode",	   "connectionstring"};
+/* Too short to be looked for within a word (compass, author, path): the last word is one of them, as in DB_PASS. */
+static const char *const last_words[] = {"pass", "auth", "pat", "dsn"};
 /* Of these the word before is the name of something that is elsewhere, or is told of it. */
 static const char *const ends[] = {"name", "names",    "ref",	  "path", "file",   "namespace", "kind", "url",
 				   "uri",  "audience", "seconds", "type", "sha256", "publickey", "ttl",	 "count"};
@@ -38,6 +43,20 @@ static int ends_in(const char *text, size_t len, const char *end)
 	return len >= n && memcmp(text + len - n, end, n) == 0;
 }
 
+/* The letters and digits at the end of NAME, from a capital behind a small letter on. */
+static int is_last_word(const char *name, size_t len)
+{
+	size_t at = len;
+
+	while (at > 0 && isalnum((unsigned char)name[at - 1]) &&
+	       !(at < len && islower((unsigned char)name[at - 1]) && isupper((unsigned char)name[at])))
+		at--;
+	for (size_t i = 0; i < ARRAY_LEN(last_words); i++)
+		if (strlen(last_words[i]) == len - at && strncasecmp(name + at, last_words[i], len - at) == 0)
+			return 1;
+	return 0;
+}
+
 int secret_words_in(const char *name, size_t len)
 {
 	char plain[NAME_MAX_BYTES + 1];
@@ -51,5 +70,5 @@ int secret_words_in(const char *name, size_t len)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strstr(plain, words[i]) != NULL)
 			return 1;
-	return 0;
+	return is_last_word(name, len);
 }

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-/* 1 when what is called so is a secret: password, apiKey, DB_TOKEN, client-key-data; not secretName, tokenPath or
+/* 1 when what is called so is a secret: password, apiKey, DB_TOKEN, DB_PASS, client-key-data; not secretName, tokenPath or
  * token_sha256, which only say something about one. A name that is longer than any is (256 bytes) counts as one. */
 int secret_words_in(const char *name, size_t len);
 

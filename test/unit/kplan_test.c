@@ -24,11 +24,28 @@ static const struct plan_tree *tree(const char *text)
 
 static void test_words(void)
 {
-	static const char *const secret[] = {
-		"password",	"DB_PASSWORD",		 "apiKey",	"API-KEY",     "token",
-		"clientSecret", "AWS_SECRET_ACCESS_KEY", "private_key", "credentials", "kubeconfig"};
+	static const char *const secret[] = {"password",
+					     "DB_PASSWORD",
+					     "apiKey",
+					     "API-KEY",
+					     "token",
+					     "clientSecret",
+					     "AWS_SECRET_ACCESS_KEY",
+					     "private_key",
+					     "credentials",
+					     "kubeconfig",
+					     "DB_PASS",
+					     "smtpPass",
+					     "pass",
+					     "auth",
+					     "GITHUB_PAT",
+					     "SENTRY_DSN",
+					     "AccountKey",
+					     "ConnectionStrings__Default"};
 	static const char *const plain[] = {"secretName", "tokenPath", "secretRef", "TOKEN_URL", "imagePullSecretName",
-					    "name",	  "image",     "compass",   "key",	 "expirationSeconds"};
+					    "name",	  "image",     "compass",   "key",	 "expirationSeconds",
+					    "BYPASS",	  "author",    "PATH",	    "pat_th",	 "auth-mode",
+					    "passes"};
 	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx",
 					     "see postgres://app:hunter2@db/x",
 					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln",
@@ -43,6 +60,14 @@ static void test_words(void)
 					     "the password is: hunter2",
 					     "a ghp_0123456789abcdefghijABCDEFGHIJ012345 b",
 					     "AKIAIOSFODNN7EXAMPLE",
+					     "apiVersion: v1\nkind: Secret\ndata: {a: aHVudGVy}\n",
+					     "{\"kind\":\"Secret\",\"data\":{\"a\":\"aHVudGVy\"}}",
+					     "\"{\\\"kind\\\": \\\"Secret\\\"}\"",
+					     "kind: Secret",
+					     "H4sIAAAAAAAA/6pW",
+					     "SDRzSUFBQUFBQUFBLzZwVw==",
+					     "users:\n- name: a\n  user:\n    client-key-data: LS0t\n",
+					     "{\"auths\":{\"r\":{\"auth\":\"YTpi\"}}}",
 					     "token: x"};
 	static const char *const others[] = {"-----BEGIN CERTIFICATE-----",
 					     "http://db:5432/x",
@@ -57,7 +82,12 @@ static void test_words(void)
 					     "https://db/x?user=app&tokenType=y",
 					     "--set=db.image=registry/token:1.2",
 					     "ghp_short",
-					     "token-service:1.2"};
+					     "token-service:1.2",
+					     "kind: SecretStore\n",
+					     "kind: ConfigMap\nsecretName: a\n",
+					     "a kind Secretary",
+					     "H4sI",
+					     "clusters:\n- cluster: {server: \"https://a\"}\n"};
 
 	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
 		CHECK(secret_words_in(secret[i], strlen(secret[i])));
@@ -108,6 +138,22 @@ static void test_mask(void)
 	/* A whole object is not hidden because of its name. */
 	CHECK_STR(masked("Widget.example.com", "{\"spec\":{\"secret\":{\"size\":1,\"token\":\"x\"}}}"),
 		  "{\"spec\":{\"secret\":{\"token\":true}}}");
+	CHECK_STR(masked("List.example.com", "{\"items\":[{\"kind\":\"ConfigMap\",\"data\":{\"a\":\"b\"}},"
+					     "{\"kind\":\"Secret\",\"data\":{\"a\":\"b\"},\"type\":\"c\"}]}"),
+		  "{\"items\":[false,{\"data\":true}]}");
+	CHECK_STR(masked("Object.example.com",
+			 "{\"spec\":{\"manifest\":{\"kind\":\"Secret\",\"metadata\":{\"name\":\"a\"},"
+			 "\"stringData\":{\"a\":\"b\"}}}}"),
+		  "{\"spec\":{\"manifest\":{\"metadata\":{\"annotations\":true},\"stringData\":true}}}");
+	/* What only names one is none. */
+	CHECK_STR(masked("Binding.example.com", "{\"spec\":{\"ref\":{\"kind\":\"Secret\",\"name\":\"db\"}}}"),
+		  "(nothing)");
+	CHECK_STR(masked("ConfigMap",
+			 "{\"data\":{\"release\":\"H4sIAAAAAAAA/6pW\",\"a\":\"b\"},\"binaryData\":{\"c\":\"AAEC\"}}"),
+		  "{\"data\":{\"release\":true},\"binaryData\":true}");
+	CHECK_STR(masked("Pod", "{\"metadata\":{\"annotations\":{\"kapp.k14s.io/original\":\"{}\",\"kapp.k14s.io/"
+				"identity\":\"v1\"}}}"),
+		  "{\"metadata\":{\"annotations\":{\"kapp.k14s.io/original\":true}}}");
 	CHECK_STR(masked("Pod", "{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/"
 				"last-applied-configuration\":\"{}\"}}}"),
 		  "{\"metadata\":{\"annotations\":{\"kubectl.kubernetes.io/last-applied-configuration\":true}}}");
