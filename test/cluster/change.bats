@@ -588,6 +588,89 @@ pod() {
 	run_sbx 0 "$CHANGE" send plan
 }
 
+# of_bearer TOKEN: KUBECONFIG is that of this token from here on.
+of_bearer() {
+	cat >narrow <<-EOT
+		$(sed -n '1,/^contexts:/p' kubeconfig | sed '$d')
+		contexts:
+		- {name: sbx, context: {cluster: $(kubectl config view --minify -o jsonpath='{.clusters[0].name}'), user: sbx}}
+		current-context: sbx
+		users:
+		- {name: sbx, user: {token: $1}}
+	EOT
+	chmod 600 narrow
+	KUBECONFIG=$PWD/narrow
+}
+
+# rights ROLE [FILTER]: the token may do what sbx-change-ROLE of cluster/changes says, changed by FILTER.
+rights() {
+	KUBECONFIG=$PWD/kubeconfig kubectl create --dry-run=client -o json -f "$ROOT/cluster/changes/rbac.yaml" |
+		command jq ".items[]? // . | select(.metadata.name == \"sbx-change-$1\") | .metadata = {name: \"$ROLE\"} | ${2:-.} | .rules |= map(select(.verbs != []))" |
+		KUBECONFIG=$PWD/kubeconfig kubectl apply -f - >/dev/null
+}
+says() { # WORDS ARGUMENT...: what sbx-change-kubernetes ends with; a right takes a moment to be known
+	rm -f plan
+	run "$CHANGE" "${@:2}"
+	[[ $output == *"$1"* && ($status -eq 0 || -n $1) ]]
+}
+without() { # ROLE RESOURCE VERB ARGUMENT...
+	rights "$1" "(.rules[] | select(.resources | index(\"$2\")).verbs) -= [\"$3\"]"
+	wait_until 10 says '(cluster_forbidden)' "${@:4}"
+	rights "$1"
+	wait_until 10 says '' "${@:4}"
+}
+deleted() { # how many objects a deletion of the Deployment is seen to be
+	rm -f plan
+	"$CHANGE" preview --change=delete "${of[@]}" --out=plan && "$CHANGE" show plan | sbx-plan --format kubernetes | jq .counts.delete
+}
+deletes() { [ "$(deleted)" = "$1" ]; }
+
+@test "the rights of cluster/changes are enough, and each of them is needed" {
+	local of=("--namespace=$SPACE" --kind=Deployment --name=api) right
+	make_deployment 2
+	kube wait --for=jsonpath='{.status.replicas}'=2 deployment/api --timeout=20s >/dev/null
+	node
+	pod one
+	sleep 1 # what is written about them is
+	deployment 1 | sed 's/name: api}/name: new}/' >manifest
+	kube create serviceaccount narrow >/dev/null
+	ROLE=$SPACE-rights
+	rights patch
+	kubectl create clusterrolebinding "$ROLE" --clusterrole="$ROLE" --serviceaccount="$SPACE:narrow" >/dev/null
+	of_bearer "$(kube create token narrow)"
+	for right in get patch; do
+		without patch deployments "$right" preview --change=scale "${of[@]}" --replicas=3 --out=plan
+	done
+	run_sbx 0 "$CHANGE" check plan
+	run_sbx 0 "$CHANGE" send plan
+	for right in get create patch; do
+		without apply deployments "$right" preview --change=apply --namespace="$SPACE" --manifest=manifest --out=plan
+	done
+	run_sbx 0 "$CHANGE" check plan
+	run_sbx 0 "$CHANGE" send plan
+	for right in nodes:get nodes:patch pods:list pods/eviction:create; do
+		without nodes "${right%:*}" "${right#*:}" preview --change=drain --name="$NODE" --out=plan
+	done
+	cp plan drain
+	rights nodes '(.rules[] | select(.resources | index("pods")).verbs) -= ["get"]'
+	wait_until 10 says '(cluster_forbidden)' check drain
+	rights nodes
+	wait_until 10 says '' check drain
+	run_sbx 0 "$CHANGE" send drain
+	for right in get delete; do
+		without delete deployments "$right" preview --change=delete "${of[@]}" --out=plan
+	done
+	wait_until 10 deletes 5
+	rights delete '(.rules[] | select(.resources | index("replicasets")).verbs) -= ["list"]'
+	wait_until 10 deletes 1
+	rights delete '(.rules[] | select(.resources | index("pods")).verbs) -= ["list"]'
+	wait_until 10 deletes 2
+	rights delete
+	wait_until 10 deletes 5
+	run_sbx 0 "$CHANGE" check plan
+	run_sbx 0 "$CHANGE" send plan
+}
+
 @test "what the credential may not do is said; what it may not list is not known" {
 	kube create serviceaccount narrow >/dev/null
 	kube create role narrow --verb=get,delete,list --resource=configmaps >/dev/null
@@ -600,16 +683,7 @@ pod() {
 	kube create clusterrolebinding "$ROLE" --clusterrole="$ROLE" --serviceaccount="$SPACE:narrow" >/dev/null
 	local token
 	token=$(kube create token narrow)
-	cat >narrow <<-EOT
-		$(sed -n '1,/^contexts:/p' kubeconfig | sed '$d')
-		contexts:
-		- {name: sbx, context: {cluster: $(kubectl config view --minify -o jsonpath='{.clusters[0].name}'), user: sbx}}
-		current-context: sbx
-		users:
-		- {name: sbx, user: {token: $token}}
-	EOT
-	chmod 600 narrow
-	KUBECONFIG=$PWD/narrow
+	of_bearer "$token"
 	refused cluster_forbidden "$CHANGE" preview --change=scale --namespace="$SPACE" --kind=Deployment --name=api --replicas=1 --out=none
 	refute_contains "$stderr" "$token"
 	refused cluster_forbidden "$CHANGE" preview --change=drain --name="$NODE" --out=none
