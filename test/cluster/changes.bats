@@ -67,14 +67,50 @@ teardown() { agent_gone; }
 	assert_equal "$(field api .spec.replicas)" 1
 }
 
-@test "restart, apply, delete: the same" {
-	previews k8s_diff_restart "\"namespace\":\"$SPACE\",\"kind\":\"Deployment\",\"name\":\"api\""
-	signed k8s_rollout_restart
-	sends k8s_rollout_restart
-	assert_json .state completed
-	assert_contains "$(field api .spec.template.metadata.annotations)" restarted
-	wait_until 20 observed api
+# heartbeat DEPLOYMENT REASON: its controller reports about it.
+heartbeat() {
+	local before
+	before=$(field "$1" .metadata.resourceVersion)
+	kube patch deployment "$1" --namespace="$SPACE" --subresource=status --type=merge \
+		-p "{\"status\":{\"conditions\":[{\"type\":\"Told\",\"status\":\"True\",\"reason\":\"$2\"}]}}"
+	[ "$(field "$1" .metadata.resourceVersion)" != "$before" ]
+}
 
+@test "restart: the same; and what is reported about a workload meanwhile moves nothing" {
+	local replicas
+	previews k8s_diff_restart "\"namespace\":\"$SPACE\",\"kind\":\"Deployment\",\"name\":\"api\""
+	assert_json .verdict safe
+	signed k8s_rollout_restart
+	assert_contains "$text" "UPDATE \"$SPACE/Deployment.apps/api\""
+	refute_contains "$text" what-it-is
+	assert_equal "$(field api .spec.template.metadata.annotations)" ''
+	kube scale deployment api --namespace="$SPACE" --replicas=2
+	wait_until 20 observed api
+	sends k8s_rollout_restart
+	assert_json .error.code state_moved
+	assert_contains "$(member .error.hint <<<"$output")" 'spec.replicas'
+	assert_equal "$(field api .spec.template.metadata.annotations)" ''
+	# There and back is another one, too: it is not known what was done in between.
+	kube scale deployment api --namespace="$SPACE" --replicas=1
+	wait_until 20 observed api
+	sends k8s_rollout_restart
+	assert_json .error.code state_moved
+	assert_contains "$(events)" 'approval.released approval.claimed'
+	for replicas in 3 4; do
+		previews k8s_diff_restart "\"namespace\":\"$SPACE\",\"kind\":\"Deployment\",\"name\":\"api\""
+		heartbeat api "Before$replicas"
+		signed k8s_rollout_restart
+		heartbeat api "Behind$replicas"
+		sends k8s_rollout_restart
+		assert_json .state completed
+		assert_contains "$(field api .spec.template.metadata.annotations)" restarted
+		sends k8s_rollout_restart
+		assert_json .error.code plan_unknown
+		wait_until 20 observed api
+	done
+}
+
+@test "apply and delete: the same" {
 	# tf-087: the object changed since the dry run.
 	manifest api 2 | sed 's/none:1/none:2/' >"$T/work/manifests/api.yaml"
 	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"api.yaml\""
@@ -110,9 +146,12 @@ teardown() { agent_gone; }
 	assert_equal "$(field api .metadata.name)" api
 	previews k8s_diff_delete "\"namespace\":\"$SPACE\",\"kind\":\"Deployment\",\"name\":\"api\""
 	signed k8s_delete
+	heartbeat api Behind
 	sends k8s_delete
 	assert_json .state completed
 	run ! kube get deployment api --namespace="$SPACE"
+	sends k8s_delete
+	assert_json .error.code plan_unknown
 }
 
 @test "a manifest of what is not there yet makes it, if nobody did so meanwhile; a Secret is no manifest" {
@@ -135,21 +174,103 @@ teardown() { agent_gone; }
 	assert_equal "$(field made .spec.replicas)" 1
 }
 
+# map COLOUR SECRET: a ConfigMap with one thing that may be seen; the rest is secret by its name, as a kubeconfig, a Secret's manifest and a release of Helm.
+map() {
+	jq -nc --arg colour "$1" --arg secret "$2" '{apiVersion: "v1", kind: "ConfigMap", metadata: {name: "settings", annotations: {"kapp.k14s.io/original": ("{\"data\":\"" + $secret + "\"}")}},
+		data: {colour: $colour, DB_PASS: $secret,
+			config: ("clusters:\n- cluster: {server: \"https://a\"}\nusers:\n- name: a\n  user:\n    token: " + $secret + "\n"),
+			manifest: ("kind: Secret\nstringData:\n  plain: " + $secret + "\n"),
+			release: ("H4sIAAAAAAAA" + $secret)},
+		binaryData: {store: ($secret | @base64)}}'
+}
+
+@test "a ConfigMap where the policy lets it be seen, and a setting of a container: what is secret in them is not" {
+	local old=before-hunter2 new=behind-swordfish7 other=between-marlin9 found word
+	map blue "$old" >"$T/work/manifests/map.json"
+	kube apply --server-side --field-manager=sbx --namespace="$SPACE" -f "$T/work/manifests/map.json"
+	map green "$new" >"$T/work/manifests/map.json"
+	# As it ships: no right to it.
+	calls k8s_diff "{\"target\":\"rig\",\"namespace\":\"$SPACE\",\"manifest\":\"map.json\"}"
+	assert_json .state failed
+	assert_contains "$output" cluster_forbidden
+	refute_contains "$output" blue
+	kube create role maps --namespace="$SPACE" --verb=get,create,patch --resource=configmaps
+	kube create rolebinding maps --namespace="$SPACE" --role=maps --serviceaccount="$SPACE:sbx-preview"
+	wait_until 10 test "$(kube auth can-i patch configmaps --namespace="$SPACE" --as="system:serviceaccount:$SPACE:sbx-preview")" = yes
+	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"map.json\""
+	found=$output
+	signed k8s_apply
+	assert_contains "$text" "UPDATE \"$SPACE/ConfigMap/settings\""
+	found+=$text
+	# What is different is told with its values, but for these.
+	kube create rolebinding maps-too --namespace="$SPACE" --role=maps --serviceaccount="$SPACE:sbx-change"
+	map red "$other" | kube apply --server-side --field-manager=other --force-conflicts --namespace="$SPACE" -f -
+	sends k8s_apply
+	assert_json .error.code state_moved
+	assert_contains "$(member .error.hint <<<"$output")" '"data.colour" ("blue" -> "red")'
+	assert_contains "$(member .untrusted.stderr <<<"$output")" '"data.DB_PASS" ((sensitive) -> (sensitive))'
+	found+=$output
+	manifest api 1 | sed "s/what-it-is/$new/" >"$T/work/manifests/api.yaml"
+	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"api.yaml\""
+	found+=$output
+	signed k8s_apply
+	found+=$text
+	kube set env deployment/api --namespace="$SPACE" "DB_PASSWORD=$other" REGION=eu-east
+	sends k8s_apply
+	assert_json .error.code state_moved
+	assert_contains "$(member .error.hint <<<"$output")" '.env[0].value" ((sensitive) -> (sensitive))'
+	assert_contains "$output" eu-east
+	found+=$output
+	for word in hunter2 swordfish7 marlin9 what-it-is "$(printf %s "$old" | base64)" "$(printf %s "$new" | base64)" "$(printf %s "$other" | base64)"; do
+		refute_contains "$found" "$word"
+		run -1 grep -rqF "$word" "$T/var/runs" "$T/var/audit.jsonl"
+	done
+}
+
+# quiet NODE: nothing has been written to it for a while: what follows from its taints is there.
+quiet() {
+	local one
+	one=$(kube get node "$1" -o jsonpath='{.metadata.resourceVersion}')
+	sleep 1
+	[ "$one" = "$(kube get node "$1" -o jsonpath='{.metadata.resourceVersion}')" ]
+}
+
 @test "cordon and uncordon a node" {
 	local node=sbx-changes-$RANDOM
 	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"}}"
 	previews k8s_diff_cordon "\"node\":\"$node\""
+	assert_json .verdict review
 	signed k8s_cordon ''
+	assert_contains "$text" "UPDATE \"Node/$node\""
+	kube label node "$node" pool=agents
+	sends k8s_cordon ''
+	assert_json .error.code state_moved
+	assert_contains "$(member .error.hint <<<"$output")" 'metadata.labels'
+	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" ''
+	wait_until 20 quiet "$node"
+	previews k8s_diff_cordon "\"node\":\"$node\""
+	signed k8s_cordon ''
+	kube patch node "$node" --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Told","status":"True","reason":"Heartbeat"}]}}'
 	sends k8s_cordon ''
 	assert_json .state completed
 	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" true
 	sends k8s_cordon ''
 	assert_json .error.code plan_unknown
+	wait_until 20 quiet "$node"
 	previews k8s_diff_uncordon "\"node\":\"$node\""
 	signed k8s_uncordon ''
+	assert_contains "$text" "UPDATE \"Node/$node\""
 	kube patch node "$node" --type=merge -p '{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}'
 	sends k8s_uncordon ''
 	assert_json .error.code state_moved
+	wait_until 20 quiet "$node"
+	previews k8s_diff_uncordon "\"node\":\"$node\""
+	signed k8s_uncordon ''
+	sends k8s_uncordon ''
+	assert_json .state completed
+	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" ''
+	sends k8s_uncordon ''
+	assert_json .error.code plan_unknown
 	kube delete node "$node"
 }
 
@@ -177,6 +298,8 @@ teardown() { agent_gone; }
 	# No machine is there to end them.
 	assert_equal "$(kube get pods --namespace="$SPACE" -o jsonpath='{.items[?(@.metadata.deletionTimestamp)].metadata.name}' --field-selector="spec.nodeName=$node")" 'one two'
 	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" true
+	sends k8s_drain ''
+	assert_json .error.code plan_unknown
 	kube delete pods one two --namespace="$SPACE" --grace-period=0 --force
 	kube delete node "$node"
 }
