@@ -63,3 +63,39 @@ revoke() { # RC STATE [FILTER]
 	run_sbx "$1" "$P" revoke <"$T/request"
 	[ -z "${2:-}" ] || assert_json .state "$2"
 }
+
+# The files of cluster/credentials under names of this test's own.
+broker_objects() {
+	local part
+	for part in broker admission; do
+		sed -e "s/namespace: sbx-system/namespace: $NS/; s/:sbx-system:/:$NS:/; s/{name: sbx-cred\(-[a-z]*\)\?}/{name: $NS\1}/; s/policyName: sbx-cred/policyName: $NS/" \
+			"$ROOT/cluster/credentials/$part.yaml" | kubectl --namespace="$NS" apply -f - 3>&-
+	done
+}
+no_broker_objects() {
+	kubectl delete clusterrole "$NS" "$NS-binds" --ignore-not-found 3>&-
+	kubectl delete validatingadmissionpolicy,validatingadmissionpolicybinding "$NS-anchors" "$NS-bindings" "$NS-tokens" --ignore-not-found 3>&-
+	kubectl delete namespace "$NS" --wait=false 3>&-
+}
+
+# The broker's kubeconfig; and the admission policy is in force.
+broker_login() {
+	kubectl --namespace="$NS" create token sbx-cred --duration=2h 3>&- >"$BATS_FILE_TMPDIR/broker"
+	(umask 077 && cat >"$BATS_FILE_TMPDIR/kubeconfig") <<-EOF
+		apiVersion: v1
+		kind: Config
+		clusters:
+		- name: c
+		  cluster: {server: "$K8S_SERVER", certificate-authority: "$K8S_CA"}
+		contexts:
+		- name: broker
+		  context: {cluster: c, user: broker}
+		users:
+		- name: broker
+		  user: {token: "$(cat "$BATS_FILE_TMPDIR/broker")"}
+	EOF
+	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR wait_until 10 admission_is_there
+}
+admission_is_there() {
+	[ "$(api "$BATS_FILE_TMPDIR/broker" POST "/api/v1/namespaces/$NS/secrets?dryRun=All" '{"metadata":{"name":"other"}}')" = 403 ] && grep -q anchors "$BATS_FILE_TMPDIR/answer"
+}

@@ -6,11 +6,7 @@ load credential
 
 setup_file() {
 	cluster_needed
-	# The files of cluster/credentials under names of this test's own.
-	for part in broker admission; do
-		sed -e "s/namespace: sbx-system/namespace: $NS/; s/:sbx-system:/:$NS:/; s/{name: sbx-cred\(-[a-z]*\)\?}/{name: $NS\1}/; s/policyName: sbx-cred/policyName: $NS/" \
-			"$ROOT/cluster/credentials/$part.yaml" | kube apply -f -
-	done
+	broker_objects
 	kube create rolebinding broker --clusterrole="$NS" --serviceaccount="$NS:sbx-cred"
 	kube create rolebinding broker-binds --clusterrole="$NS-binds" --serviceaccount="$NS:sbx-cred"
 	kube create role broker-bind --verb=bind --resource=roles.rbac.authorization.k8s.io --resource-name=pod-reader
@@ -24,32 +20,7 @@ setup_file() {
 }
 
 teardown_file() {
-	[ -n "${NS:-}" ] || return 0
-	kubectl delete clusterrole "$NS" "$NS-binds" --ignore-not-found 3>&-
-	kubectl delete validatingadmissionpolicy,validatingadmissionpolicybinding "$NS-anchors" "$NS-bindings" "$NS-tokens" --ignore-not-found 3>&-
-	kubectl delete namespace "$NS" --wait=false 3>&-
-}
-
-# The broker's kubeconfig; and the admission policy is in force.
-broker_login() {
-	kube create token sbx-cred --duration=2h >"$BATS_FILE_TMPDIR/broker"
-	(umask 077 && cat >"$BATS_FILE_TMPDIR/kubeconfig") <<-EOF
-		apiVersion: v1
-		kind: Config
-		clusters:
-		- name: c
-		  cluster: {server: "$K8S_SERVER", certificate-authority: "$K8S_CA"}
-		contexts:
-		- name: broker
-		  context: {cluster: c, user: broker}
-		users:
-		- name: broker
-		  user: {token: "$(cat "$BATS_FILE_TMPDIR/broker")"}
-	EOF
-	BATS_TEST_TMPDIR=$BATS_FILE_TMPDIR wait_until 10 admission_is_there
-}
-admission_is_there() {
-	[ "$(broker POST "secrets?dryRun=All" '{"metadata":{"name":"other"}}')" = 403 ] && grep -q anchors "$BATS_FILE_TMPDIR/answer"
+	[ -z "${NS:-}" ] || no_broker_objects
 }
 
 # broker METHOD PATH [BODY]: what it may do itself, as a status.
