@@ -7,6 +7,7 @@
 #include "approval_row.h"
 #include "call.h"
 #include "digest.h"
+#include "sshsig_apart.h"
 
 int approval_fail_mismatch(const struct approval *row, struct sbx_error *err)
 {
@@ -68,7 +69,7 @@ int approval_verify(const struct approvals *approvals, const struct approval *ro
 
 	if (approval_clock_read(&now, err) < 0 ||
 	    sshsig_verify(approvals->config->allowed_signers, armor, len, row->text, row->text_len,
-			  now.wall, terms->user, sig, err) < 0 ||
+			  now.wall, terms->user, sshsig_check_apart, sig, err) < 0 ||
 	    approvers_person(&approvals->approvers, sig->signer, person, err) < 0)
 		return -1;
 	return check_account(approvals, row, sig, person, err);

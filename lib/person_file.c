@@ -12,6 +12,7 @@
 #include "desk_export.h"
 #include "digest.h"
 #include "io.h"
+#include "sshsig_apart.h"
 
 int person_unpack(const char *dir, const char *bytes, size_t len, struct sbx_error *err)
 {
@@ -87,7 +88,7 @@ static int verify_one(struct verifying *v, int dirfd, const char *name, struct s
 
 	if (io_read_file(dirfd, name, SSHSIG_MAX, 0, &armor, &len, err) < 0 ||
 	    sshsig_verify(v->signers, armor, len, v->text, v->len, clock_seconds(), v->terms.user,
-			  &sig, err) < 0)
+			  sshsig_check_apart, &sig, err) < 0)
 		return -1;
 	see(v, sig.signer);
 	printf("signed by %s with %s, key ", sig.signer,

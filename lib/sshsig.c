@@ -9,7 +9,6 @@
 #include "clock.h"
 #include "io.h"
 #include "spawn.h"
-#include "sshsig_check.h"
 #include "wire.h"
 
 #define KEYGEN "/usr/bin/ssh-keygen"
@@ -238,6 +237,8 @@ static int read_blob(struct sshsig *sig, struct sbx_error *err)
 
 int sshsig_parse(const char *armor, size_t len, struct sshsig *sig, struct sbx_error *err)
 {
+	sig->armor = armor;
+	sig->armor_len = len;
 	return decode_armor(armor, len, sig, err) < 0 ? -1 : read_blob(sig, err);
 }
 
@@ -248,6 +249,12 @@ void sshsig_clear(struct sshsig *sig)
 }
 
 /* --- verifying --- */
+
+int sshsig_fail_invalid(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_DENIED, "signature_invalid",
+			"the signature is not one over this text");
+}
 
 /* ssh-keygen gets a trust file of the one line that was found, so that it judges nothing but the
  * arithmetic. It reads both from sealed memory: no file that anybody could change or that a crash
@@ -274,10 +281,7 @@ static int run_keygen(const char *line, const char *armor, size_t armor_len, con
 	if (spawn_capture(&what, text, text_len, &said, clock_mono_ms() + verify_ms, &status, err) <
 	    0)
 		return -1;
-	if (spawn_exit_code(status) != 0)
-		return sbx_fail(err, SBX_DENIED, "signature_invalid",
-				"the signature is not one over this text");
-	return 0;
+	return spawn_exit_code(status) == 0 ? 0 : sshsig_fail_invalid(err);
 }
 
 static int check_flags(const struct sshsig *sig, enum sshsig_user user, struct sbx_error *err)
@@ -333,8 +337,8 @@ static int check_revoked(const char *signers, const struct sshsig *sig, struct s
 }
 
 int sshsig_verify(const char *signers, const char *armor, size_t len, const void *text,
-		  size_t text_len, int64_t now, enum sshsig_user user, struct sshsig *sig,
-		  struct sbx_error *err)
+		  size_t text_len, int64_t now, enum sshsig_user user, sshsig_check_fn *check,
+		  struct sshsig *sig, struct sbx_error *err)
 {
 	auto_free char *trust = NULL, *line = NULL;
 	size_t trust_len;
@@ -345,8 +349,8 @@ int sshsig_verify(const char *signers, const char *armor, size_t len, const void
 	    signers_find(trust, trust_len, sig->key_blob, sig->key_len, SSHSIG_NAMESPACE, now,
 			 sig->signer, &line, err) < 0)
 		return -1;
-	int verified = sshsig_is_native(sig->key.kind)
-			       ? sshsig_check(sig, text, text_len, err)
+	int verified = sshsig_key_is_native(sig->key.kind)
+			       ? check(sig, text, text_len, err)
 			       : run_keygen(line, armor, len, sig->signer, text, text_len, err);
 	return verified < 0 ? -1 : check_flags(sig, user, err);
 }

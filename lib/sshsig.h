@@ -1,6 +1,6 @@
 /* SSH signatures (OpenSSH's PROTOCOL.sshsig and PROTOCOL.u2f) over a review text: read strictly,
- * checked against the trust file (signers.h), and verified by libcrypto; those of the few kinds of
- * keys that are left, by `ssh-keygen -Y verify`.
+ * checked against the trust file (signers.h), and verified by libcrypto, in this process or in one
+ * of its own; those of the few kinds of keys that are left, by `ssh-keygen -Y verify`.
  *
  * Stricter than ssh-keygen, which takes each of these: a security key that nobody touched, or with
  * flags that are not known; a counter that stands still; an application that is not ssh:; RSA below
@@ -31,6 +31,8 @@ enum sshsig_user { SSHSIG_USER_PRESENT, SSHSIG_USER_VERIFIED };
 struct sshsig {
 	unsigned char *blob; /* the decoded signature; owns the bytes that the views point into */
 	size_t blob_len;
+	const char *armor; /* what it was read from: the caller's */
+	size_t armor_len;
 	const unsigned char *key_blob; /* the public key as it stands in the trust file */
 	size_t key_len;
 	struct sshsig_key key;
@@ -59,6 +61,13 @@ int sshsig_parse(const char *armor, size_t len, struct sshsig *sig, struct sbx_e
 void sshsig_clear(struct sshsig *sig);
 #define auto_sshsig __attribute__((cleanup(sshsig_clear))) struct sshsig
 
+/* The arithmetic of a signature of a native kind (sshsig_key_is_native) that was parsed: whether it
+ * is one over TEXT, by the key in it. sshsig_check.h has the one that does it, sshsig_apart.h one
+ * that has it done. "signature_invalid" (77), "crypto_failed" (71). */
+typedef int sshsig_check_fn(const struct sshsig *sig, const void *text, size_t len,
+			    struct sbx_error *err);
+int sshsig_fail_invalid(struct sbx_error *err);
+
 /* Verify ARMOR over TEXT: by a key that the trust file SIGNERS (path; owner root or we, not
  * writable by others) allows at time NOW (seconds), and that is not in the file SIGNERS.revoked
  * beside it, when there is one. SIG says by whom and what; it is true only after 0. The first of
@@ -67,13 +76,13 @@ void sshsig_clear(struct sshsig *sig);
  *   those of _parse
  *   a file: "missing_file", "unsafe_file", "signers_invalid", "revoked_invalid" (78)
  *   "signer_revoked", "signer_unknown", "signer_not_valid" (77)
- *   "signature_invalid" (77), "crypto_failed" (71), and those of starting ssh-keygen
+ *   those of CHECK, or of starting ssh-keygen, and "signature_invalid" (77)
  *   "signature_flags", "touch_required", "user_verification_required" (77)
  *
- * Takes 0.2 ms, the first of a process 0.7 ms; p384, p521 and rsa some 5 ms. */
+ * Takes 0.2 ms with sshsig_check, the first of a process 0.7 ms; p384, p521 and rsa some 5 ms. */
 int sshsig_verify(const char *signers, const char *armor, size_t len, const void *text,
-		  size_t text_len, int64_t now, enum sshsig_user user, struct sshsig *sig,
-		  struct sbx_error *err);
+		  size_t text_len, int64_t now, enum sshsig_user user, sshsig_check_fn *check,
+		  struct sshsig *sig, struct sbx_error *err);
 
 /* Whether the counter of the verified SIG may follow LAST, the greatest one that was accepted of
  * its key (key_sha256; 0: none): a key that ever counted must count on, or there is a copy of it.

@@ -17,11 +17,6 @@ enum {
 	HARDWARE_SIZE = DIGEST_SIZE + 1 + 4 + DIGEST_SIZE,
 };
 
-int sshsig_is_native(enum sshsig_key_kind kind)
-{
-	return kind == SSHSIG_ED25519 || kind == SSHSIG_P256 || sshsig_key_is_hardware(kind);
-}
-
 /* EVP would read openssl.cnf, load its modules, and build tables of the names of every old
  * algorithm: 1.5 ms for nothing that is used here. It is asked for at the first signature, so that
  * a process that verifies none does none of it. */
@@ -36,12 +31,6 @@ static void start_library(void)
 static int crypto_failed(struct sbx_error *err)
 {
 	return sbx_fail(err, SBX_OS, "crypto_failed", "libcrypto cannot work");
-}
-
-static int invalid(struct sbx_error *err)
-{
-	return sbx_fail(err, SBX_DENIED, "signature_invalid",
-			"the signature is not one over this text");
 }
 
 /* "SSHSIG", namespace, reserved, hash name, H(text). */
@@ -83,7 +72,7 @@ static int build_der(struct wire numbers, struct buf *out, struct sbx_error *err
 
 	for (int i = 0; i < 2; i++) {
 		if (sshsig_get_number(&numbers, NUMBER_MAX, &number, &len) < 0)
-			return invalid(err);
+			return sshsig_fail_invalid(err);
 		const unsigned char head[] = {DER_INTEGER, (unsigned char)len};
 		if (buf_add(&body, head, sizeof head, err) < 0 ||
 		    buf_add(&body, number, len, err) < 0)
@@ -121,7 +110,7 @@ static EVP_PKEY *load_p256(const struct sshsig_key *key, struct sbx_error *err)
 	if (context == NULL || EVP_PKEY_fromdata_init(context) != 1)
 		crypto_failed(err);
 	else if (EVP_PKEY_fromdata(context, &out, EVP_PKEY_PUBLIC_KEY, params) != 1)
-		invalid(err);
+		sshsig_fail_invalid(err);
 	return out;
 }
 
@@ -151,7 +140,7 @@ static int verify(EVP_PKEY *key, const char *digest, const struct buf *value,
 	EVP_MD_CTX_free(context);
 	if (!ready)
 		return crypto_failed(err);
-	return good ? 0 : invalid(err);
+	return good ? 0 : sshsig_fail_invalid(err);
 }
 
 int sshsig_check(const struct sshsig *sig, const void *text, size_t len, struct sbx_error *err)

@@ -76,6 +76,11 @@ int sshsig_key_is_hardware(enum sshsig_key_kind kind)
 	return kind == SSHSIG_SK_ED25519 || kind == SSHSIG_SK_P256;
 }
 
+int sshsig_key_is_native(enum sshsig_key_kind kind)
+{
+	return kind == SSHSIG_ED25519 || kind == SSHSIG_P256 || sshsig_key_is_hardware(kind);
+}
+
 static int get_bytes(struct wire *w, const unsigned char **bytes, size_t *len)
 {
 	struct sbx_error ignored = SBX_ERROR_INIT;

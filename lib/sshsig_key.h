@@ -54,6 +54,9 @@ enum sshsig_key_fault sshsig_key_type(const char *type, size_t len);
 /* 1 for the two kinds of security keys. */
 int sshsig_key_is_hardware(enum sshsig_key_kind kind);
 
+/* 1 for the kinds whose signatures libcrypto judges; the others are ssh-keygen's. */
+int sshsig_key_is_native(enum sshsig_key_kind kind);
+
 /* A positive number in its shortest form (mpint of RFC 4251 section 5) of at most MAX bytes, a view
  * into W: with the zero byte in front of a first bit that is set. -1 for anything else. */
 int sshsig_get_number(struct wire *w, size_t max, const unsigned char **bytes, size_t *len);

@@ -198,7 +198,7 @@ static void check_armor(const char *armor, size_t len)
 	}
 	must(err.class == SBX_OK);
 	check_spelling(&sig);
-	if (!sshsig_is_native(sig.key.kind))
+	if (!sshsig_key_is_native(sig.key.kind))
 		return;
 	int good = sshsig_check(&sig, "text", 4, &err) == 0;
 	must(good || strcmp(err.code, "signature_invalid") == 0);

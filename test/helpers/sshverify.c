@@ -15,7 +15,7 @@
 #include "io.h"
 #include "clock.h"
 #include "spawn.h"
-#include "sshsig.h"
+#include "sshsig_check.h"
 
 enum { ROUNDS_MAX = 10000, OURS_FOR_ONE_OF_THEIRS = 10 };
 
@@ -47,7 +47,7 @@ static double ours(struct job *job)
 	auto_sshsig sig = {0};
 
 	if (sshsig_verify(job->signers, job->armor, job->armor_len, job->text, job->text_len,
-			  clock_seconds(), SSHSIG_USER_PRESENT, &sig, &err) < 0)
+			  clock_seconds(), SSHSIG_USER_PRESENT, sshsig_check, &sig, &err) < 0)
 		die(err.message);
 	double took = now_ms() - start;
 	memcpy(job->signer, sig.signer, sizeof job->signer);

@@ -50,6 +50,20 @@ has_sqlite() {
 	done
 }
 
+# verifies PROGRAM: it has libcrypto's providers, shared or in it.
+verifies() {
+	[[ $(needed "$1") == *libcrypto* ]] || grep -qF 'provider=default' "$1"
+}
+
+@test "what decides by signatures has them verified by sbx-signed, and nothing else has the arithmetic but what signs tokens" {
+	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
+		case $program in
+		*/sbx-signed | */sbx-cred-jwt) verifies "$program" ;;
+		*) ! verifies "$program" || return 1 ;;
+		esac
+	done
+}
+
 @test "only what talks HTTP links libcurl" {
 	for program in "$SBX_BIN"/* "$SBX_LIBEXEC"/*; do
 		case $program in

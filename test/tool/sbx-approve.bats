@@ -602,3 +602,36 @@ desk() {
 	run_sbx 78 sbx-approve --config "$T/missing.yaml" list
 	assert_equal "$output" ""
 }
+
+@test "a program of its own verifies signatures, and only its whole answer counts" {
+	local real=$SBX_LIBEXEC/sbx-signed id
+	ask note=apart
+	id=$(ask_id)
+	sign "$id"
+	mkdir "$T/inst"
+	cp "$SBX_BIN/sbx-approve" "$T/inst"
+	local filter=$T/inst/sbx-approve
+	claim() { # RC CODE [SCRIPT]: the filter beside a sbx-signed that is SCRIPT
+		printf '#!/bin/sh\n%s\n' "${3:-}" >"$T/inst/sbx-signed"
+		chmod +x "$T/inst/sbx-signed"
+		[ $# -eq 3 ] || rm "$T/inst/sbx-signed"
+		sbx-policy apply_true note=apart >"$T/call.json"
+		run_sbx "$1" "$filter" <"$T/call.json"
+		assert_call "$2"
+	}
+	claim 78 missing_helper
+	claim 71 crypto_failed 'cat >/dev/null'
+	claim 71 crypto_failed 'cat >/dev/null; echo ok'
+	claim 71 crypto_failed 'cat >/dev/null; echo no crypto_failed'
+	claim 71 crypto_failed "$real; echo"
+	claim 71 crypto_failed "$real | tr -d '\n'"
+	claim 71 crypto_failed "$real | tr 0-9 1-90"
+	claim 71 crypto_failed "$real | tr '\n' '\0'; echo"
+	claim 71 crypto_failed "$real; exit 77"
+	claim 71 crypto_failed "$real; kill -9 \$\$"
+	claim 77 signature_invalid "sed s/apart/about/ | $real"
+	# None of it has spent the approval.
+	assert_equal "$(events)" "approval.requested approval.granted"
+	claim 0 null "exec $real"
+	assert_json .approval.state claimed
+}

@@ -42,6 +42,10 @@ trusts() {
 	done >"$TRUST/allowed_signers"
 }
 
+key_sha256() {
+	cut -d' ' -f2 "$PLACE/$1.pub" | base64 -d | sha256sum | cut -d' ' -f1
+}
+
 terms() {
 	printf '%s\n' "$@" >"$TRUST/terms"
 }
@@ -331,9 +335,10 @@ refused() {
 }
 
 @test "sbx-signed by itself: usage, what is no text, a line for each signature" {
-	run_sbx 64 "$SBX_LIBEXEC/sbx-signed"
+	run_sbx 64 "$SBX_LIBEXEC/sbx-signed" x
 	assert_contains "$stderr" usage
 	run_sbx 64 "$SBX_LIBEXEC/sbx-signed" x some
+	run_sbx 76 bash -c "'$SBX_LIBEXEC/sbx-signed' </dev/null"
 	run_sbx 76 bash -c "'$SBX_LIBEXEC/sbx-signed' x any </dev/null"
 	run_sbx 76 bash -c "head -c 100 /dev/zero | '$SBX_LIBEXEC/sbx-signed' x any"
 	signed_by alice mallory
@@ -342,4 +347,9 @@ refused() {
 	assert_equal "$output" $'ok alice\nno signer_unknown'
 	run_sbx 74 bash -c "'$SBX_LIBEXEC/sbx-signed' '$TRUST/allowed_signers' any <'$D/inputs' >/dev/full"
 	run_sbx 65 bash -c "head -c 1000000 /dev/zero | '$SBX_LIBEXEC/sbx-signed' x any"
+	# Without a trust file: by which keys, whoever has them.
+	signed_by alice mallory rsa
+	table "$SIGNED"
+	run_sbx 0 bash -c "'$SBX_LIBEXEC/sbx-signed' <'$D/inputs'"
+	assert_equal "$output" "ok $(key_sha256 alice)"$'\n'"ok $(key_sha256 mallory)"$'\n''no key_type_refused'
 }

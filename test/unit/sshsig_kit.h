@@ -11,7 +11,7 @@
 #include "clock.h"
 #include "io.h"
 #include "spawn.h"
-#include "sshsig.h"
+#include "sshsig_check.h"
 #include "unit.h"
 #include "wire.h"
 
@@ -148,7 +148,7 @@ static KIT_UNUSED const char *kit_verify_as(const struct buf *armor, const char 
 	err = (struct sbx_error)SBX_ERROR_INIT;
 	kit_path("signers", "", path);
 	int done =
-		sshsig_verify(path, buf_str(armor), armor->len, text, len, now, user, &sig, &err);
+		sshsig_verify(path, buf_str(armor), armor->len, text, len, now, user, sshsig_check, &sig, &err);
 	if ((done == 0) != (err.class == SBX_OK))
 		return "no error for a failure, or one for a success";
 	kit_seen = (struct kit_seen){.security_key = sig.security_key,

@@ -105,7 +105,7 @@ static const char *counter_code(const char *counter, uint32_t last)
 	CHECK(kit_sk_sign(&(struct kit_touch){"ed25519", "ed25519", "1", counter, NULL, NULL},
 			  kit_text, kit_text_len, &armor));
 	CHECK(sshsig_verify(path, armor.data, armor.len, kit_text, kit_text_len, kit_now,
-			    SSHSIG_USER_PRESENT, &sig, &err) == 0);
+			    SSHSIG_USER_PRESENT, sshsig_check, &sig, &err) == 0);
 	CHECK(sig.counter == strtoul(counter, NULL, 10) &&
 	      strlen(sig.key_sha256) == DIGEST_HEX_SIZE - 1);
 	sshsig_check_counter(&sig, last, &err);
