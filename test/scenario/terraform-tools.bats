@@ -62,6 +62,7 @@ by_a_person() {
 	assert_contains "$text" 9db590f1-b6fe-c5f2-2678-8804f089deba
 	assert_json .result.state failed
 	assert_contains "$(member .result.stderr <<<"$output")" 'not locked'
+	run_sbx 75 chain terraform_force_unlock dir=envs/staging lock_id=9db590f1-b6fe-c5f2-2678-8804f089deba
 }
 
 @test "terraform_test waits for a person, because it makes what it tests" {
@@ -69,4 +70,5 @@ by_a_person() {
 	printf 'run "makes" {\n  command = apply\n  assert {\n    condition     = terraform_data.web.output == "a"\n    error_message = "no"\n  }\n}\n' >"$TREE/a.tftest.hcl"
 	by_a_person 0 terraform_test dir=envs/staging
 	assert_contains "$(member .result.stdout <<<"$output")" '1 passed, 0 failed'
+	run_sbx 75 chain terraform_test dir=envs/staging
 }

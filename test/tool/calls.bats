@@ -127,3 +127,65 @@ is_refused() {
 	done
 	grep -qE '(^|[[ ,])get([] ,]|$)' <<<"$words"
 }
+
+@test "nothing that is allowed is lost: names like commands and options, the longest ones, selectors with commas and parentheses, for each tool that ships" {
+	local long tool parameters asked=
+	printf -v long '%*s' 253 ''
+	long=${long// /x}
+	long=${long:0:63}.${long:0:63}.${long:0:63}.${long:0:61}
+	rm "$T"/policy/tools/*
+	cp "$ROOT"/policy/tools/*.yaml "$T/policy/tools/"
+	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	sed -i -e 's/^\( *\)namespaces:.*/\1namespaces: [web, destroy-staging]/' -e 's|^mirror: .*||' "$T/policy/policy.yaml"
+	printf 'egress:\n  terraform-registry: {to: "registry.test:443"}\n  terraform-releases: {to: "releases.test:443"}\nproviders: ["registry.test/acme/*"]\n' >>"$T/policy/policy.yaml"
+	mkdir -p "$T/work/manifests/apply" "$T/work/envs/delete-me" "$T/work/modules/destroy-all"
+	touch "$T/work/manifests/delete-me.yaml" "$T/work/manifests/apply/all.json" "$T"/work/{envs/delete-me,modules/destroy-all}/main.tf
+	while read -r tool parameters; do
+		[ -n "$tool" ] || continue
+		asked+="$tool "
+		parameters=${parameters//LONG/$long}
+		[[ $tool != k8s_* ]] || parameters="{\"target\":\"dev\",${parameters#\{}"
+		run_sbx 0 sbx-policy <<<"{\"tool\":\"$tool\",\"params\":$parameters}" || {
+			printf '%s %s\n' "$tool" "$parameters"
+			return 1
+		}
+		[ "$(member .policy.effect <<<"$output")" != deny ]
+	done <<-'LIST'
+		k8s_get {"namespace":"destroy-staging","resource":"pods","name":"LONG"}
+		k8s_get {"namespace":"web","resource":"pods","selector":"app in (api, web),tier!=cache,!old"}
+		k8s_get {"namespace":"web","resource":"events","field_selector":"type!=Normal,involvedObject.name=delete-me"}
+		k8s_describe {"namespace":"web","resource":"pod","name":"delete-me"}
+		k8s_describe {"namespace":"web","resource":"deployment","name":"LONG"}
+		k8s_logs {"namespace":"web","pod":"LONG","container":"drop-all"}
+		k8s_get_pod_status {"namespace":"web","pod":"delete-me.all.now"}
+		k8s_rollout_status {"namespace":"web","deployment":"LONG"}
+		k8s_top_pods {"namespace":"web","selector":"app.kubernetes.io/name notin (delete-me,drain)"}
+		k8s_diff_scale {"namespace":"web","kind":"Deployment","name":"LONG","replicas":0}
+		k8s_diff_scale {"namespace":"destroy-staging","kind":"StatefulSet","name":"delete-me","replicas":1}
+		k8s_diff_restart {"namespace":"web","kind":"DaemonSet","name":"delete-me"}
+		k8s_diff_restart {"namespace":"web","kind":"Deployment","name":"LONG"}
+		k8s_diff_delete {"namespace":"web","kind":"Pod","name":"all"}
+		k8s_diff_delete {"namespace":"web","kind":"Service","name":"LONG"}
+		k8s_diff_cordon {"node":"delete-me"}
+		k8s_diff_cordon {"node":"LONG"}
+		k8s_diff_uncordon {"node":"drain"}
+		k8s_diff_uncordon {"node":"LONG"}
+		k8s_diff_drain {"node":"delete-me.nodes.all"}
+		k8s_diff_drain {"node":"LONG"}
+		k8s_diff {"namespace":"destroy-staging","manifest":"delete-me.yaml"}
+		k8s_diff {"namespace":"web","manifest":"apply/all.json"}
+		terraform_plan {"dir":"envs/delete-me","destroy":true}
+		terraform_validate {"dir":"modules/destroy-all"}
+		terraform_test {"dir":"envs/delete-me"}
+		terraform_fetch {"dir":"modules/destroy-all"}
+		terraform_force_unlock {"dir":"envs/delete-me","lock_id":"9db590f1-b6fe-c5f2-2678-8804f089deba"}
+		terraform_force_unlock {"dir":"envs/delete-me","lock_id":"1764500000000000"}
+		terraform_state_rm {"dir":"envs/delete-me","address":"terraform_data.delete-me"}
+		terraform_state_rm {"dir":"envs/delete-me","address":"module.destroy[\"a (b, c)\"].aws_iam_user.all[\"x@example.com\"]"}
+		terraform_state_rm {"dir":"envs/delete-me","address":"aws_route.force[\"10.0.0.0/16\"]"}
+	LIST
+	# Each tool was asked, but for those that take the plan of another one (test/cluster/changes.bats).
+	for tool in "$T"/policy/tools/*.yaml; do
+		grep -q 'type: plan' "$tool" || assert_contains " $asked" " $(basename "$tool" .yaml) "
+	done
+}
