@@ -26,10 +26,16 @@ static const char usage[] =
 	"                     [--entry FILE] [--bind SRC:DST]... [--state SRC:DST] --work BYTES --memory BYTES --pids "
 	"N\n"
 	"                     --files N --cpu N --deadline-ms N --grace-ms N [--egress NAME=ADDRESS:PORT]...\n"
-	"                     [--host NAME=ADDRESS]... [--connections N] [--traffic BYTES]\n"
+	"                     [--host NAME=ADDRESS]... [--connections N] [--traffic BYTES] [--call ID]\n"
 	"       sbx-run-local --check [--entry FILE]\n";
 
-enum { LIMITS_MAX = 1024, EGRESS_MAX = 4096, TABLE_MAX = 4096, ENTRY_ARGUMENTS = 9 /* that it always gets */ };
+enum {
+	LIMITS_MAX = 1024,
+	EGRESS_MAX = 4096,
+	TABLE_MAX = 4096,
+	ENTRY_ARGUMENTS = 9, /* that it always gets */
+	CALL_DIGITS = 32
+};
 static const int64_t check_deadline_ms = 10000;
 static const uint64_t max_bytes = (uint64_t)1 << 46, max_number = 1 << 20, max_ms = (uint64_t)7 * 24 * 60 * 60 * 1000;
 
@@ -44,6 +50,7 @@ struct options {
 	struct isolate_bind state;
 	uint64_t work, memory, pids, files, cpu, deadline_ms, grace_ms, connections, traffic;
 	struct egress_list egress;
+	char host_name[sizeof "sbx-" + CALL_DIGITS];
 	int check;
 };
 
@@ -113,6 +120,15 @@ static int parse_state(const char *text, struct options *o)
 	return strncmp(o->state.target, below, sizeof below - 1) == 0 ? 0 : -1;
 }
 
+/* The machine's name inside is the call's: it stands in the lock that a killed terraform leaves on a state (tf_lock.h). */
+static int parse_call(const char *text, struct options *o)
+{
+	if (strlen(text) != CALL_DIGITS || strspn(text, "0123456789abcdef") != CALL_DIGITS)
+		return -1;
+	snprintf(o->host_name, sizeof o->host_name, "sbx-%s", text);
+	return 0;
+}
+
 static void options_clear(struct options *o)
 {
 	for (size_t i = 0; i < o->bind_count; i++)
@@ -142,6 +158,8 @@ static int take_option(int letter, const char *name, struct options *o)
 		return egress_list_add(&o->egress, optarg);
 	case 'h':
 		return egress_list_add_host(&o->egress, optarg);
+	case 'a':
+		return parse_call(optarg, o);
 	case 'E':
 		o->entry = optarg;
 		return 0;
@@ -172,6 +190,7 @@ static int parse(int argc, char **argv, struct options *o)
 		{"host", required_argument, NULL, 'h'},
 		{"connections", required_argument, NULL, 'n'},
 		{"traffic", required_argument, NULL, 'n'},
+		{"call", required_argument, NULL, 'a'},
 		{NULL, 0, NULL, 0},
 	};
 	int index = 0;
@@ -292,6 +311,7 @@ static int start_sandbox(const struct options *o, const char *entry, struct pipe
 		.listen = listen,
 		.listen_count = o->egress.count,
 		.hosts = o->egress.count > 0 ? buf_str(&o->egress.hosts) : NULL,
+		.host_name = o->host_name,
 		.flags = o->fds.credentials >= 0 ? ISOLATE_CREDENTIALS : 0,
 		.work_bytes = o->work,
 		.memory = o->memory,
@@ -431,7 +451,10 @@ int main(int argc, char **argv)
 {
 	int64_t began = clock_mono_ms();
 	__attribute__((cleanup(options_clear))) struct options o = {
-		.fds = DRIVER_FDS_NONE, .connections = LIMIT_EGRESS_CONNECTIONS, .traffic = LIMIT_EGRESS_BYTES};
+		.fds = DRIVER_FDS_NONE,
+		.connections = LIMIT_EGRESS_CONNECTIONS,
+		.traffic = LIMIT_EGRESS_BYTES,
+		.host_name = "sbx"};
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	egress_list_init(&o.egress);

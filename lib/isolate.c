@@ -170,7 +170,7 @@ static int become(const struct isolate *what, struct identity *who, int channel,
 		return -1;
 	if (isolate_mounts_build(what, &trees, f) < 0)
 		return -1;
-	if (sethostname("sbx", 3) < 0 || setdomainname("", 0) < 0)
+	if (sethostname(what->host_name, strlen(what->host_name)) < 0 || setdomainname("", 0) < 0)
 		return isolate_fail(f, "sethostname", NULL);
 	setsid();
 	if (give_descriptors(what, &life_fd, f) < 0 || isolate_limits(what, f) < 0 || isolate_privileges(f) < 0 ||

@@ -34,7 +34,8 @@ struct isolate {
 	const struct sockaddr_in *listen; /* destinations that are to answer inside, all different; everything else is
 					   * unreachable */
 	size_t listen_count;
-	const char *hosts; /* text of /etc/hosts; NULL: there is none */
+	const char *hosts;     /* text of /etc/hosts; NULL: there is none */
+	const char *host_name; /* what its processes call their machine */
 	int life_fd; /* read end of a pipe whose writer is the caller alone: closed means that the caller has died */
 	unsigned flags;
 	uint64_t work_bytes; /* of /work, and of /tmp */

@@ -96,6 +96,7 @@ struct sandbox_outcome {
 	uint64_t modules_size, providers_size;
 	jv fetched;	   /* fetched_keep.h; invalid: nothing */
 	struct sandbox_text out, err;
+	size_t err_before; /* bytes of err that were kept when the last step began */
 	struct sbx_error trouble; /* why: a refusal, a plan that cannot be read, a driver that died; may be empty */
 	int64_t took_ms;
 };
@@ -106,7 +107,7 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome);
  * sbx-policy makes). */
 int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, struct sbx_error *err);
 
-/* The step's program has the name and its argv[1] is WORD (for hints about a failed "terraform init"). */
+/* The step's program has the name and its argv[1] is WORD, or WORD is NULL (for hints about a failed "terraform init"). */
 int sandbox_step_is(jv run, unsigned step, const char *program, const char *word);
 
 #endif

@@ -174,6 +174,8 @@ static int local_arguments(struct arguments *args, const struct sandbox_job *job
 		if (add_number(args, limits_given[i].option,
 			       limit(job->run, limits_given[i].member, limits_given[i].otherwise), err) < 0)
 			return -1;
+	if (add(args, err, "--call") < 0 || add(args, err, "%s", job->call) < 0)
+		return -1;
 	return add_places(args, job, mounts, err) < 0 ? -1 : add_egress(args, job, err);
 }
 

@@ -32,7 +32,7 @@ void sandbox_say_failure(const struct run *run)
 	    (outcome->exit_code <= 0 && outcome->signal == 0))
 		return;
 	if (run->err_came)
-		capture_words(&run->err, run->err_before, words);
+		capture_words(&run->err, run->outcome->err_before, words);
 	snprintf(how, sizeof how, outcome->signal != 0 ? "by signal %d" : "with %d",
 		 outcome->signal != 0 ? outcome->signal : outcome->exit_code);
 	log_line("step %u of %u: %s ended %s%s%s", outcome->step, run->step_count, program, how,
@@ -46,7 +46,7 @@ void sandbox_hint_refusal(const struct run *run)
 
 	if (!outcome->refused || !run->err_came || outcome->trouble.hint[0] != '\0')
 		return;
-	capture_lines(&run->err, run->err_before, lines, sizeof lines);
+	capture_lines(&run->err, run->outcome->err_before, lines, sizeof lines);
 	if (lines[0] != '\0')
 		sbx_hint(&outcome->trouble, "it said: %s", lines);
 }
@@ -56,7 +56,7 @@ int sandbox_step_is(jv run, unsigned step, const char *program, const char *word
 	auto_jv entry = step_at(run, step), argv = json_array(entry, "argv"), second = json_at(argv, 1);
 	const char *name = json_str(entry, "program"), *text = json_text(second);
 
-	return name != NULL && text != NULL && strcmp(name, program) == 0 && strcmp(text, word) == 0;
+	return name != NULL && strcmp(name, program) == 0 && (word == NULL || (text != NULL && strcmp(text, word) == 0));
 }
 
 void sandbox_stop(struct run *run, enum stop why)
@@ -96,7 +96,7 @@ static int take_step(struct run *run, const struct frame *frame)
 	run->outcome->started = 1;
 	run->outcome->step = frame->step;
 	run->analysing = json_str(entry, "analyse") != NULL;
-	run->err_before = run->outcome->err.bytes.len;
+	run->outcome->err_before = run->outcome->err.bytes.len;
 	run->err_came = 0;
 	log_line("step %u of %u: %s", frame->step, run->step_count, json_str(entry, "program"));
 	if (run->analysing && analysis_running(&run->analysis))

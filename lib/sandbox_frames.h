@@ -23,7 +23,6 @@ struct run {
 	unsigned step_count, exits; /* steps of the table; those that returned 0 */
 	unsigned checks;	    /* how many of them come first and have no frame */
 	int analysing;		    /* the step that runs is one */
-	size_t err_before;	    /* bytes of stderr that were kept when it began */
 	int err_came;		    /* it wrote some: what the scrubber held back then is not all there is */
 	int reader_fd;		    /* -1 once it has gone */
 	enum stop stop;		    /* why it was told to stop */

@@ -4,8 +4,12 @@
 #include <string.h>
 
 #include "fetched.h"
+#include "log.h"
 #include "plan_verdict.h"
 #include "result.h"
+#include "tf_lock.h"
+
+static const size_t lock_hint_max = 8192; /* the path of a directory, and words of tf_lock.h */
 
 int sandbox_own_findings(const struct sandbox_outcome *outcome)
 {
@@ -69,6 +73,36 @@ static int is_unfetched(const struct buf *errors)
 	return 0;
 }
 
+static int add_said(struct buf *text, const char *front, const char *word, struct sbx_error *err)
+{
+	return word[0] == '\0' ? 0 : buf_addf(text, err, "%s%s", front, word);
+}
+
+/* That another run holds the state's lock, or died with it, and how it is taken away ("state_locked"). Invalid: it is not that. */
+static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
+{
+	const struct buf *errors = &outcome->err.bytes;
+	size_t from = outcome->err_before < errors->len ? outcome->err_before : errors->len;
+	auto_buf text = BUF_INIT(lock_hint_max);
+	struct sbx_error err = SBX_ERROR_INIT;
+	struct tf_lock lock;
+
+	if (!sandbox_step_is(run, outcome->step, "terraform", NULL) ||
+	    !tf_lock_find(buf_str(errors) + from, errors->len - from, &lock))
+		return jv_invalid();
+	auto_jv workspace = json_object(run, "workspace");
+	const char *name = json_str(workspace, "name"), *dir = json_str(workspace, "cwd");
+	if (buf_addf(&text, &err, "the state has the lock %s", lock.id) < 0 || add_said(&text, ", for ", lock.operation, &err) < 0 ||
+	    add_said(&text, ", by ", lock.who, &err) < 0 || add_said(&text, ", since ", lock.created, &err) < 0 ||
+	    add_said(&text, "; of that run tells sbx-audit show --request-id ", lock.call, &err) < 0 ||
+	    buf_addf(&text, &err, "; once it has ended for good: terraform_force_unlock {dir: \"%s%s%s\", lock_id: \"%s\"}, which a person signs",
+		     name != NULL ? name : "", name != NULL && name[0] != '\0' ? ":" : "", dir != NULL ? dir : ".", lock.id) < 0) {
+		log_error(&err);
+		return jv_invalid();
+	}
+	return jv_string(buf_str(&text));
+}
+
 /* Why it failed, as far as there is something to be done about it. */
 static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 {
@@ -79,8 +113,12 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 		result = json_set_str(result, "code", trouble->code);
 		return json_set_str(result, "hint", trouble->hint[0] != '\0' ? trouble->hint : trouble->message);
 	}
-	if (outcome->state != SANDBOX_FAILED || !sandbox_step_is(run, outcome->step, "terraform", "init") ||
-	    !is_unfetched(&outcome->err.bytes))
+	if (outcome->state != SANDBOX_FAILED)
+		return result;
+	auto_jv locked = lock_hint(run, outcome);
+	if (jv_is_valid(locked))
+		return json_set(json_set_str(result, "code", "state_locked"), "hint", take_jv(&locked));
+	if (!sandbox_step_is(run, outcome->step, "terraform", "init") || !is_unfetched(&outcome->err.bytes))
 		return result;
 	result = json_set_str(result, "code", "not_fetched");
 	auto_jv fetch = json_object(run, "fetch");

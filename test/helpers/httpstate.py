@@ -1,6 +1,7 @@
 """httpstate.py PORTFILE DIRECTORY: the server side of Terraform's http backend on 127.0.0.1: GET, POST, DELETE of a state, LOCK and UNLOCK as the backend asks
 for by default. DIRECTORY/state and DIRECTORY/lock are what it holds."""
 import http.server
+import json
 import os
 import pathlib
 import sys
@@ -35,9 +36,13 @@ class State(http.server.BaseHTTPRequestHandler):
             self.answer(200)
 
     def do_UNLOCK(self):
-        self.body()
-        lock.unlink(missing_ok=True)
-        self.answer(200)
+        who = self.body()
+        (held / "unlocked").write_bytes(who)
+        if who and lock.exists() and json.loads(who)["ID"] != json.loads(lock.read_bytes())["ID"]:
+            self.answer(409, lock.read_bytes())
+        else:
+            lock.unlink(missing_ok=True)
+            self.answer(200)
 
     def log_message(self, *_):
         pass

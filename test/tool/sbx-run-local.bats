@@ -16,14 +16,15 @@ teardown() { sandbox_teardown; }
 	assert_contains "$stderr" "usage: sbx-run-local"
 	run_sbx 64 "$DRIVER" --check extra
 	run_sbx 64 "$DRIVER" --frobnicate
+	local D32=0123456789abcdef0123456789abcdef
 	driver_script
 	for bad in "--bind /x" "--bind x:/y" "--bind /x:y" "--bind /x:/a/../b" "--bind /x:/" "--bind /x:/a//b" "--bind $PLACE:/proc/x" \
 		"--bind $PLACE:/dev" "--bind $PLACE:/run/sbx/cred" "--bind $PLACE:/work" "--state /x:/y" "--state /x:/work/../y" "--pids 0" \
-		"--pids -1" "--work 1k" "--lock-fd 2" "--lock-fd 99" "--credentials-fd x"; do
+		"--pids -1" "--work 1k" "--lock-fd 2" "--lock-fd 99" "--credentials-fd x" "--call x" "--call ${D32%?}" "--call ${D32%?}G"; do
 		# shellcheck disable=SC2086
 		run_sbx 64 "${ARGV[@]}" $bad
 	done
-	run_sbx 0 "${ARGV[@]}" --bind "$PLACE:/srv/x" --credentials-fd 6 --lock-fd 6
+	run_sbx 0 "${ARGV[@]}" --bind "$PLACE:/srv/x" --credentials-fd 6 --lock-fd 6 --call "$D32"
 }
 
 @test "--check makes a sandbox and shows the evidence" {
