@@ -54,7 +54,7 @@ run_label() {
 @test "the credentials stand in a Secret of their own, owned by the Job, mounted for the owner, gone once they were read" {
 	started run-on
 	printf 'a-credential-that-must-not-leak' >"$D/credentials"
-	request '.limits.deadline_ms = 1500'
+	request '.limits.deadline_ms = 3000'
 	drive 1
 	local name=sbx-$CALL-$(run_label)-cred
 	assert_equal "$(jq -r '.data.credentials | @base64d' "$K/posted-secret-$name")" a-credential-that-must-not-leak
@@ -283,7 +283,7 @@ run_label() {
 
 @test "a Pod that does not go away is killed, and what still lingers is unknown" {
 	started run-on lingers
-	request '.limits.deadline_ms = 500'
+	request '.limits.deadline_ms = 1500'
 	drive 1
 	[ -n "$(event killed .message)" ]
 	assert_equal "$(event lost .code)" cluster_lingers
@@ -292,7 +292,7 @@ run_label() {
 
 @test "a Pod that no watch shows is asked for: gone, or unknown" {
 	started run-on watch-down slow-end
-	request '.limits.deadline_ms = 500'
+	request '.limits.deadline_ms = 1500'
 	drive 1
 	[ -n "$(event deadline .message)" ]
 	assert_equal "$(event lost .code)$(event killed .code)" ''
@@ -300,14 +300,14 @@ run_label() {
 	fake_api_stop
 	rm -rf "$K"
 	started run-on watch-down lingers
-	request '.limits.deadline_ms = 500'
+	request '.limits.deadline_ms = 1500'
 	drive 1
 	assert_equal "$(event lost .code)" cluster_lingers
 }
 
 @test "no node takes it: the deadline says so" {
 	started unschedulable
-	request '.limits.deadline_ms = 1000'
+	request '.limits.deadline_ms = 2000'
 	drive 69
 	[ -n "$(event deadline .message)" ]
 	assert_equal "$(event failed .code)" unschedulable
@@ -412,7 +412,7 @@ run_label() {
 
 @test "--mend says when something stays" {
 	started run-on delete-forbidden
-	request '.limits.deadline_ms = 500'
+	request '.limits.deadline_ms = 1500'
 	drive 1
 	assert_equal "$(event lost .code)" cluster_forbidden
 	request '{settings: .settings}'
@@ -427,7 +427,7 @@ run_label() {
 	fake_api_stop
 	rm -rf "$K"
 	started run-on
-	request '.limits.deadline_ms = 500'
+	request '.limits.deadline_ms = 1500'
 	run_sbx 69 bash -c "$check"
 	assert_equal "$output" ''
 	assert_contains "$stderr" timeout
