@@ -1,9 +1,9 @@
-/* jq [-rcjn] [--arg NAME TEXT] [--argjson NAME JSON] FILTER [FILE...]: what jq prints, for the part of its language
+/* jq [-rcjnS] [--arg NAME TEXT] [--argjson NAME JSON] FILTER [FILE...]: what jq prints, for the part of its language
  * that the tests use most.
  *
  * jq 1.6 compiles its library of filters at each start. That takes 40 ms, and the suite starts it a thousand times. So
- * filters of members, indices, constants, [...], "|", ",", "//", "and", "or", "==", "!=" and the functions below are
- * evaluated here. Whatever this program does not know for certain (another option or filter, a value of the wrong kind,
+ * filters of members, indices, constants, [...], "|", ",", "//", "and", "or", "==", "!=", "+" of strings and the functions of
+ * jq_filter.h are evaluated here. Whatever this program does not know for certain (another option or filter, a value of the wrong kind,
  * a text that is no JSON) it hands to jq itself, before it has printed anything. The values are libjq's, not ours: a
  * test does not judge our output with our code. test/tool/quick-jq.bats holds it against jq.
  *
@@ -220,9 +220,9 @@ static const struct operator
 }
 operators[] = {
 	{"|", 0, give_behind}, {",", 1, give_both},  {"//", 2, give_else},  {"or", 3, give_or},
-	{"and", 4, give_and},  {"==", 5, give_same}, {"!=", 5, give_other},
+	{"and", 4, give_and},  {"==", 5, give_same}, {"!=", 5, give_other}, {"+", 6, give_sum},
 };
-enum { DEPTHS = 6 };
+enum { COMPARISON = 5, DEPTHS = 7 };
 
 static const struct operator* take_operator(size_t depth)
 {
@@ -247,7 +247,7 @@ static const struct node *read_operation(size_t depth)
 	const struct node *n = read_operation(depth + 1);
 	for (const struct operator* o; (o = take_operator(depth)) != NULL;) {
 		n = new_node(o->give, n, read_operation(depth + 1), jv_null());
-		if (depth == DEPTHS - 1)
+		if (depth == COMPARISON)
 			break;
 	}
 	return n;
@@ -287,13 +287,15 @@ static char **read_options(char **word, struct options *out)
 			word += 2;
 			continue;
 		}
-		if (strspn(*word + 1, "rcjn") != strlen(*word + 1))
+		if (strspn(*word + 1, "rcjnS") != strlen(*word + 1))
 			hand_over("an unknown option");
 		out->joined |= strchr(*word, 'j') != NULL;
 		out->raw |= out->joined || strchr(*word, 'r') != NULL;
 		out->no_input |= strchr(*word, 'n') != NULL;
 		if (strchr(*word, 'c') != NULL)
-			out->flags = 0;
+			out->flags &= JV_PRINT_SORTED;
+		if (strchr(*word, 'S') != NULL)
+			out->flags |= JV_PRINT_SORTED;
 	}
 	return word;
 }

@@ -4,6 +4,7 @@
 #define JQ_FILTER_H
 
 #include <jv.h>
+#include <string.h>
 
 /* To jq itself, because of WHY. */
 static _Noreturn void hand_over(const char *why);
@@ -165,7 +166,39 @@ static jv give_other(const struct node *n, jv input)
 	return JV_ARRAY(jv_bool(!same));
 }
 
+/* a + b, of two strings */
+static jv give_sum(const struct node *n, jv input)
+{
+	jv left = one(n->a, input), right = one(n->b, input);
+
+	jv_free(input);
+	expect(left, JV_KIND_STRING);
+	expect(right, JV_KIND_STRING);
+	return JV_ARRAY(jv_string_concat(left, right));
+}
+
 /* --- functions; b is the argument --- */
+
+static jv give_nothing(const struct node *n, jv input)
+{
+	(void)n;
+	jv_free(input);
+	return jv_array();
+}
+
+static jv give_starts(const struct node *n, jv input)
+{
+	jv start = one(n->b, input);
+
+	expect(input, JV_KIND_STRING);
+	expect(start, JV_KIND_STRING);
+	size_t len = (size_t)jv_string_length_bytes(jv_copy(start));
+	int starts = (size_t)jv_string_length_bytes(jv_copy(input)) >= len &&
+		     memcmp(jv_string_value(input), jv_string_value(start), len) == 0;
+	jv_free(start);
+	jv_free(input);
+	return JV_ARRAY(jv_bool(starts));
+}
 
 static jv give_length(const struct node *n, jv input)
 {
@@ -267,6 +300,7 @@ static const struct function {
 	{"length", 0, give_length}, {"keys", 0, give_keys},	  {"type", 0, give_type},
 	{"tojson", 0, give_json},   {"tostring", 0, give_string}, {"has", 1, give_has},
 	{"map", 1, give_map},	    {"select", 1, give_selected}, {"join", 1, give_joined},
+	{"empty", 0, give_nothing}, {"startswith", 1, give_starts},
 };
 
 #endif

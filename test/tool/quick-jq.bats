@@ -23,7 +23,8 @@ filters=(
 	'.things | map(.id)' '.things | map(select(.tag))' '.things | map(has("tag"))' '.things[] | select(.id == 2)' '[.things[] | select(.tag == null) | .id]'
 	'.words | join(" ")' '.empty | join(",")' '[.name, .number, .yes, .nothing, .half] | join("-")' '[.nothing] | join(",")' '[.number, .absent] | map(tostring) | join(" ")'
 	'.things | map(select(.id != 2)) | length' '[.things[] | .id == 2 or .tag == "x"]' '(.number)' '.name,.number|[.]' '$text' '$value.a[1]'
-	'.things[] | select(.tag == $text and .id == $value.a[0])'
+	'.things[] | select(.tag == $text and .id == $value.a[0])' empty '.list[] | empty' '.nothing // empty' '.name // empty' '.name | startswith("a ")' '.name | startswith("")'
+	'.name | startswith("b")' '.words[] | select(startswith("a"))' '"" | startswith("a")' '.words[0] + "-" + .words[1]' '.words[0] + "x" == "bx"' '.words[1] + "x", .name'
 )
 
 @test "the same values by the same filters" {
@@ -42,9 +43,11 @@ filters=(
 
 @test "the same forms of output, from a file and from stdin" {
 	local options
-	for options in -r -c -j -rc -jc; do
-		command jq "$options" '.name, .list, .number' document >wanted
-		JQ_QUICK=only jq "$options" '.name, .list, .number' <document >got
+	for options in -r -c -j -rc -jc -S -cS -Sr -S\ -c; do
+		# shellcheck disable=SC2086 # words
+		command jq $options '.name, .list, .number, .' document >wanted
+		# shellcheck disable=SC2086
+		JQ_QUICK=only jq $options '.name, .list, .number, .' <document >got
 		cmp wanted got
 	done 2>&1
 	printf '{"a":1} {"a":"x"}\n\n[]3' >several
@@ -58,11 +61,11 @@ filters=(
 	for filter in '.number + 1' '.number - 1' '.number < 6' '.number = 1' '.number |= 1' '.no //= 1' '.. | type' '.list[-1]' '.list[1:]' '.list[.number]' '.name?' \
 		'"\(.number)"' '{name}' 'def f: 1; f' '.list as $x | 1' 'if .yes then 1 else 2 end' '.list | sort' '$ENV | type' '@text' '.words | add' 'reduce .list[] as $i (0; 1)' \
 		'.number | length' '.name.x' '.number[0]' '.number[]' '.list | join(",")' '.list | keys' '.words | map(.x)' 'has(1)' '.name | map(1)' '.number == 5 == true' '1.5' \
-		'.list[] == 1' 'select(.list[])' '' '.name |' '(.name' '.name)' '[.name' 'nothing' '$absent' 'join(",";1)' '.deep | .[]' '"open' '.deep . a'; do
+		'.list[] == 1' '.list[] + "x"' '.nothing + "x"' '.name += "x"' '.number | startswith("1")' '.name | startswith(1)' 'select(.list[])' '' '.name |' '(.name' '.name)' '[.name' 'nothing' '$absent' 'join(",";1)' '.deep | .[]' '"open' '.deep . a'; do
 		run --separate-stderr env JQ_QUICK=only "$SBX_BUILD/test/jq" "$filter" document
 		assert_equal "$filter: $status $output" "$filter: 70 "
 	done
-	for filter in -s -e -S --tab -R --slurp; do
+	for filter in -s -e --tab -R --slurp; do
 		run --separate-stderr env JQ_QUICK=only "$SBX_BUILD/test/jq" "$filter" .number document
 		assert_equal "$filter: $status $output" "$filter: 70 "
 	done
