@@ -2,13 +2,19 @@
 
 bats_require_minimum_version 1.5.0
 
-ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-SBX_BUILD=$(cd "${SBX_BUILD:-$ROOT/build}" && pwd)
+# Every test reads this file anew, and a process costs some milliseconds: no $(...) here, and none below where the shell can do it.
+here() {
+	cd "$1" && printf -v "$2" '%s' "$PWD" && cd "$OLDPWD" || exit 1
+}
+here "${BASH_SOURCE[0]%/*}/.." ROOT
+here "${SBX_BUILD:-$ROOT/build}" SBX_BUILD
 SBX_BIN=$SBX_BUILD/bin
 SBX_LIBEXEC=$SBX_BUILD/libexec/sbx
 PATH=$SBX_BIN:$PATH
 export PATH
 unset SBX_CONFIG
+# What others may write is no policy.
+umask 022
 # A service that runs the suite may have neither.
 export LC_ALL=C.UTF-8 TERM=xterm
 
@@ -129,9 +135,10 @@ fresh_state() {
 	export SBX_CONFIG=$T/sbx.yaml T
 }
 
-# make_state FIXTURE DIRECTORY: what fresh_state copies, once for each test file. The tests inside the policy run once for each digest of it, so what is
-# kept of them is there already.
+# make_state FIXTURE DIRECTORY: what fresh_state copies, once for each test file, with what the file's own more_state adds to it in $T. The tests inside
+# the policy run once for each digest of it, so what is kept of them is there already.
 make_state() {
+	local T
 	mkdir -p "$2.new/work/envs/staging" "$2.new/work/envs/prod" "$2.new/work/modules/net"
 	cp -r "$ROOT/test/fixtures/$1" "$2.new/policy"
 	mkdir -p "$2.new/policy/signals"
@@ -146,7 +153,10 @@ make_state() {
 		workspaces: work
 	EOF
 	: >"$2.new/allowed_signers"
-	chmod -R go-w "$2.new"
+	T=$2.new
+	if declare -F more_state >/dev/null; then
+		more_state
+	fi
 	sbx-policy --config "$2.new/sbx.yaml" list >/dev/null 2>&1 || true
 	[ ! -d "$2.new/var" ] || find "$2.new/var" -mindepth 1 -maxdepth 1 ! -name cache -exec rm -r {} +
 	mv "$2.new" "$2"
@@ -165,15 +175,38 @@ all_gone() {
 	done
 }
 
+# write_file PATH <TEXT: what cat >PATH does, without a process.
+write_file() {
+	local text
+	IFS= read -r -d '' text || true
+	printf '%s' "$text" >"$1"
+}
+
+# tool NAME <YAML: a tool of the test's own.
+tool() {
+	write_file "$T/policy/tools/$1.yaml"
+}
+
+# no_policy_tests: the tools' own tests are sbx-policy's affair, and cost half a second each time that the policy changes.
+no_policy_tests() {
+	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+}
+
 # add_tool NAME: test/fixtures/more/NAME.yaml, a tool that few tests want in their policy, because its own tests take long.
 add_tool() {
 	cp "$ROOT/test/fixtures/more/$1.yaml" "$T/policy/tools/"
 }
 
-# new_signer NAME: a key file pair $T/NAME and a line in the trust file.
+# new_signer NAME: a key file pair $T/NAME and a line in the trust file. One key a name and test file.
 new_signer() {
-	ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$T/$1" </dev/null
-	printf '%s namespaces="sbx-approve@v1" %s\n' "$1" "$(cut -d' ' -f1,2 "$T/$1.pub")" >>"$T/allowed_signers"
+	local type key kept=$BATS_FILE_TMPDIR/signer-$1
+	[ -f "$kept/$1" ] || {
+		mkdir "$kept"
+		ssh-keygen -q -t ed25519 -N '' -C "$1" -f "$kept/$1" </dev/null
+	}
+	cp -p "$kept"/* "$T/"
+	read -r type key _ <"$T/$1.pub"
+	printf '%s namespaces="sbx-approve@v1" %s %s\n' "$1" "$type" "$key" >>"$T/allowed_signers"
 }
 
 # The token in $T/canary is in no file of the state directory and in no argument or environment of any process.

@@ -3,23 +3,28 @@
 
 load ../helpers
 
-setup() {
-	fresh_state
-	add_tools
-	# Their own tests are sbx-policy's affair, and cost half a second each time.
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
-	make_chain
+# By this the processes of a run are found.
+setup_file() {
+	export MARK=mark$BASHPID$RANDOM
 }
 
-# tool NAME < YAML: one more tool of the test's own.
-tool() {
-	cat >"$T/policy/tools/$1.yaml"
-	chmod go-w "$T/policy/tools/$1.yaml"
+setup() {
+	fresh_state
+	# Which sbx-cred runs with a call, that it may be kept.
+	printf 'commands: [%s/capture]\n' "$T" >>"$T/sbx.yaml"
+	PATH=$T:$PATH
+}
+
+more_state() {
+	add_tools
+	no_policy_tests
+	# Scripts, since `timeout` and sbx-cred start programs alone.
+	printf '#!/bin/bash\nsbx-policy "$@" | sbx-approve | sbx-cred sbx-run\n' >"$T/chain"
+	printf '#!/bin/sh\nexec cat >"${0%%/*}/call"\n' >"$T/capture"
+	chmod 755 "$T/chain" "$T/capture"
 }
 
 add_tools() {
-	MARK=mark$(head -c 8 /dev/urandom | od -An -tx1 | tr -d ' ')
-	rm "$T/policy/tools/sleep.yaml"
 	tool sleep <<-EOT
 		name: sleep
 		description: Waits until it is stopped.
@@ -108,9 +113,6 @@ add_tools() {
 
 # make_call TOOL ARG...: $T/call is a call as sbx-cred gives it to sbx-run.
 make_call() {
-	printf '#!/bin/sh\ncat >%s/call\n' "$T" >"$T/capture"
-	chmod 755 "$T/capture"
-	grep -q ^commands "$T/sbx.yaml" || printf 'commands: [%s/capture]\n' "$T" >>"$T/sbx.yaml"
 	sbx-policy "$@" 2>"$T/policy.err" | sbx-approve 2>"$T/approve.err" | sbx-cred "$T/capture" >"$T/cred.out" 2>"$T/cred.err" || true
 	[ -s "$T/call" ] || {
 		cat "$T"/*.err "$T/cred.out"
@@ -128,13 +130,6 @@ make_approved_call() {
 	}
 	make_call "$@"
 	[ "$(jq -r .approval.state "$T/call")" = claimed ]
-}
-
-# A script, since `timeout` starts programs alone.
-make_chain() {
-	printf '#!/bin/bash\nsbx-policy "$@" | sbx-approve | sbx-cred sbx-run\n' >"$T/chain"
-	chmod 755 "$T/chain"
-	PATH=$T:$PATH
 }
 
 call_dir() {
