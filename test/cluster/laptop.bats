@@ -109,3 +109,68 @@ reached() {
 	assert_json .result.isolation.network none
 	assert_equal "$(reached)" ''
 }
+
+# by_a_person TOOL ARGUMENTS: it waits, a person signs, and the same call is made; then it waits again.
+by_a_person() {
+	calls "$1" "$2"
+	assert_json .error.code approval_required
+	sbx-approve sign "$(member .approval.id <<<"$output")" --key "$T/alice" >"$T/text" 2>"$T/sign.err" </dev/null
+	assert_contains "$(cat "$T/text")" "$1"
+	calls "$1" "$2"
+	done_once=$output
+	calls "$1" "$2"
+	assert_json .error.code approval_required
+	output=$done_once
+}
+
+@test "the other tools for Terraform that ship: a person for each that changes something, for one time; and the lock of a state in the cluster" {
+	local id=9db590f1-b6fe-c5f2-2678-8804f089deba lease=lock-tfstate-default-k8s-demo
+	cp "$ROOT"/policy/tools/terraform_{validate,state_rm,force_unlock,test}.yaml "$T/policy/tools/"
+	sed -i '/^tests:/,$d' "$T"/policy/tools/terraform_{validate,state_rm,force_unlock,test}.yaml
+	sed -i 's/^  dir: .*/  target: {type: target}\n  dir: {type: directory, under: [k8s-demo]}/' "$T/policy/tools/terraform_force_unlock.yaml"
+	sed -n '/^credentials:/p; /^egress:/p' "$T/policy/tools/terraform_apply.yaml" >>"$T/policy/tools/terraform_force_unlock.yaml"
+	mkdir -p "$T/work/envs/local"
+	cat >"$T/work/envs/local/main.tf" <<-'TF'
+		resource "terraform_data" "x" {
+		  for_each = toset(["delete me (a, b)", "all"])
+		}
+	TF
+	printf 'run "makes" {\n  command = apply\n  assert {\n    condition     = length(terraform_data.x) == 2\n    error_message = "no"\n  }\n}\n' >"$T/work/envs/local/a.tftest.hcl"
+	cp -r "$T/work/envs/local" "$T/made"
+	(cd "$T/made" && terraform init -input=false && terraform apply -auto-approve -input=false) >/dev/null 3>&-
+	sbx-run adopt-state envs/local "$T/made/terraform.tfstate"
+	chmod -R go-rwx "$T/policy"
+	agent
+	calls terraform_validate '{"dir":"envs/local"}'
+	assert_json .state completed
+	by_a_person terraform_state_rm '{"dir":"envs/local","address":"terraform_data.x[\"delete me (a, b)\"]"}'
+	assert_json .state completed
+	assert_equal "$(jq -r '.resources[].instances[].index_key' "$T"/var/ws/default/*/terraform.tfstate)" all
+	by_a_person terraform_test '{"dir":"envs/local"}'
+	assert_json .state completed
+	assert_contains "$(member .untrusted.stdout <<<"$output")$output" '1 passed, 0 failed'
+
+	# Somebody was killed in the middle of an apply.
+	kube apply -f - <<-LEASE
+		apiVersion: coordination.k8s.io/v1
+		kind: Lease
+		metadata:
+		  name: $lease
+		  namespace: $DEMO-state
+		  labels: {tfstate: "true", tfstateSecretSuffix: k8s-demo, tfstateWorkspace: default, app.kubernetes.io/managed-by: terraform}
+		  annotations: {app.terraform.io/lock-info: '{"ID":"$id","Operation":"OperationTypeApply","Who":"a@killed","Version":"1.11.4","Created":"2026-01-01T00:00:00Z"}'}
+		spec: {holderIdentity: "$id"}
+	LEASE
+	calls terraform_plan '{"target":"rig","dir":"k8s-demo"}'
+	calls terraform_apply "{\"plan\":\"$(member .plan.id <<<"$output")\"}"
+	assert_json .state failed
+	assert_contains "$output" "$id"
+	assert_equal "$(deployed .metadata.uid)" ''
+	by_a_person terraform_force_unlock "{\"target\":\"rig\",\"dir\":\"k8s-demo\",\"lock_id\":\"$id\"}"
+	assert_json .state completed
+	assert_equal "$(kube get lease "$lease" --namespace="$DEMO-state" -o jsonpath='{.spec.holderIdentity}')" ''
+	calls terraform_plan '{"target":"rig","dir":"k8s-demo"}'
+	calls terraform_apply "{\"plan\":\"$(member .plan.id <<<"$output")\"}"
+	assert_json .state completed
+	[ -n "$(deployed .metadata.uid)" ]
+}

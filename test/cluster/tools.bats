@@ -15,10 +15,64 @@ setup_file() {
 		metadata: {name: watched, namespace: default}
 		spec: {nodeName: nowhere, containers: [{name: c, image: localhost/none:1, env: [{name: DB_PASSWORD, value: what-it-is}]}]}
 	POD
+	speaks
+	metrics
 }
 
 teardown_file() {
-	kube delete pod watched --namespace=default --grace-period=0 --force || true
+	kube delete pod watched speaks --namespace=default --grace-period=0 --force || true
+	kube delete customresourcedefinition pods.metrics.k8s.io || true
+	kube delete rolebinding,role metrics --namespace=default || true
+}
+
+# A pod that says something harmless, and a token.
+TOKEN=eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJzb21lYm9keSJ9.c2lnbmF0dXJlLW9mLW5vYm9keS1hdC1hbGw
+speaks() {
+	kube apply -f - <<-POD
+		apiVersion: v1
+		kind: Pod
+		metadata: {name: speaks, namespace: default, labels: {app: speaks}}
+		spec:
+		  restartPolicy: Never
+		  securityContext: {runAsNonRoot: true, runAsUser: 65534}
+		  containers:
+		  - name: c
+		    image: $SBX_IMAGE
+		    imagePullPolicy: $SBX_PULL
+		    command: [/opt/sbx/kubectl/kubectl, create, configmap, delete-me, "--from-literal=harmless=good news", "--from-literal=said=$TOKEN", --dry-run=client, --output=yaml]
+		    env: [{name: HOME, value: /nonexistent}]
+	POD
+	kube wait --for=jsonpath='{.status.phase}'=Succeeded pod/speaks --namespace=default --timeout=60s
+}
+
+measured() {
+	kube apply -f - <<-METRICS
+		apiVersion: metrics.k8s.io/v1beta1
+		kind: PodMetrics
+		metadata: {name: speaks, namespace: default, labels: {app: speaks}}
+		timestamp: "2026-01-01T00:00:00Z"
+		window: 30s
+		containers: [{name: c, usage: {cpu: 250m, memory: 64Mi}}]
+	METRICS
+}
+
+# What a metrics server would say, by objects of a kind of ours: to kubectl they are the same.
+metrics() {
+	kube apply -f - <<-CRD
+		apiVersion: apiextensions.k8s.io/v1
+		kind: CustomResourceDefinition
+		metadata: {name: pods.metrics.k8s.io, annotations: {api-approved.kubernetes.io: "unapproved, stands for a metrics server in a test"}}
+		spec:
+		  group: metrics.k8s.io
+		  scope: Namespaced
+		  names: {plural: pods, singular: pod, kind: PodMetrics, listKind: PodMetricsList}
+		  versions:
+		  - {name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+	CRD
+	kube wait --for=condition=Established customresourcedefinition/pods.metrics.k8s.io --timeout=20s
+	wait_until 20 measured
+	kube create role metrics --namespace=default --verb=get,list --resource=pods.metrics.k8s.io --dry-run=client -o yaml | kube apply -f -
+	kube create rolebinding metrics --namespace=default --role=metrics --serviceaccount=default:reader --dry-run=client -o yaml | kube apply -f -
 }
 
 setup() { tools_setup; }
@@ -80,4 +134,25 @@ read_tools() {
 	assert_contains "$(member .untrusted.stderr <<<"$output")" 'not found'
 	calls k8s_get '{"target":"rig","namespace":"default","resource":"secrets"}'
 	assert_json .error.code bad_parameter
+}
+
+@test "the tools that read: a log without the token that is in it, and what pods use" {
+	read_tools
+	agent
+	calls k8s_logs '{"target":"rig","namespace":"default","pod":"speaks"}'
+	assert_json .state completed
+	assert_contains "$(member .untrusted.stdout <<<"$output")" 'harmless: good news'
+	assert_contains "$(member .untrusted.stdout <<<"$output")" REDACTED
+	refute_contains "$output" "$TOKEN"
+	run -1 grep -rqF "$TOKEN" "$T/var"
+	calls k8s_logs '{"target":"rig","namespace":"default","pod":"speaks","tail":1,"container":"c"}'
+	assert_equal "$(member .untrusted.stdout <<<"$output" | grep -c .)" 1
+	calls k8s_top_pods '{"target":"rig","namespace":"default","selector":"app in (speaks, delete-me),app"}'
+	assert_json .state completed
+	assert_contains "$output" 250m
+	calls k8s_top_pods '{"target":"rig","namespace":"default","selector":"app=other"}'
+	refute_contains "$output" 250m
+	calls k8s_get '{"target":"rig","namespace":"default","resource":"pods","selector":"app in (speaks, delete-me),!old"}'
+	assert_contains "$(member .untrusted.stdout <<<"$output")" speaks
+	refute_contains "$output" watched
 }
