@@ -227,50 +227,48 @@ map() {
 	done
 }
 
-# quiet NODE: nothing has been written to it for a while: what follows from its taints is there.
+# node [SPEC]: a new one, $node, that nobody serves: after a minute its controller says so, in its taints.
+node() {
+	[ -z "${node-}" ] || kube delete node "$node"
+	node=sbx-changes-$RANDOM$RANDOM
+	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"},\"spec\":{${1-}}}"
+	wait_until 20 quiet
+}
+# Nothing has been written to it for a while: what follows from what it is, is there.
 quiet() {
 	local one
-	one=$(kube get node "$1" -o jsonpath='{.metadata.resourceVersion}')
+	one=$(kube get node "$node" -o jsonpath='{.metadata.resourceVersion}')
 	sleep 1
-	[ "$one" = "$(kube get node "$1" -o jsonpath='{.metadata.resourceVersion}')" ]
+	[ "$one" = "$(kube get node "$node" -o jsonpath='{.metadata.resourceVersion}')" ]
 }
+unschedulable() { kube get node "$node" -o jsonpath='{.spec.unschedulable}'; }
 
 @test "cordon and uncordon a node" {
-	local node=sbx-changes-$RANDOM
-	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"}}"
-	previews k8s_diff_cordon "\"node\":\"$node\""
-	assert_json .verdict review
-	signed k8s_cordon ''
-	assert_contains "$text" "UPDATE \"Node/$node\""
-	kube label node "$node" pool=agents
-	sends k8s_cordon ''
-	assert_json .error.code state_moved
-	assert_contains "$(member .error.hint <<<"$output")" 'metadata.labels'
-	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" ''
-	wait_until 20 quiet "$node"
-	previews k8s_diff_cordon "\"node\":\"$node\""
-	signed k8s_cordon ''
-	kube patch node "$node" --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Told","status":"True","reason":"Heartbeat"}]}}'
-	sends k8s_cordon ''
-	assert_json .state completed
-	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" true
-	sends k8s_cordon ''
-	assert_json .error.code plan_unknown
-	wait_until 20 quiet "$node"
-	previews k8s_diff_uncordon "\"node\":\"$node\""
-	signed k8s_uncordon ''
-	assert_contains "$text" "UPDATE \"Node/$node\""
-	kube patch node "$node" --type=merge -p '{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}'
-	sends k8s_uncordon ''
-	assert_json .error.code state_moved
-	wait_until 20 quiet "$node"
-	previews k8s_diff_uncordon "\"node\":\"$node\""
-	signed k8s_uncordon ''
-	sends k8s_uncordon ''
-	assert_json .state completed
-	assert_equal "$(kube get node "$node" -o jsonpath='{.spec.unschedulable}')" ''
-	sends k8s_uncordon ''
-	assert_json .error.code plan_unknown
+	local node change spec
+	for change in cordon uncordon; do
+		[ "$change" = cordon ] && spec= || spec='"unschedulable":true'
+		node "$spec"
+		previews "k8s_diff_$change" "\"node\":\"$node\""
+		signed "k8s_$change" ''
+		assert_contains "$text" "UPDATE \"Node/$node\""
+		kube label node "$node" pool=agents
+		sends "k8s_$change" ''
+		assert_json .error.code state_moved
+		assert_contains "$(member .error.hint <<<"$output")" 'metadata.labels'
+		kube patch node "$node" --type=merge -p '{"spec":{"taints":[{"key":"a","effect":"NoSchedule"}]}}'
+		sends "k8s_$change" ''
+		assert_json .error.code state_moved
+		assert_equal "$(unschedulable)" "${spec:+true}"
+		node "$spec"
+		previews "k8s_diff_$change" "\"node\":\"$node\""
+		signed "k8s_$change" ''
+		kube patch node "$node" --subresource=status --type=merge -p '{"status":{"conditions":[{"type":"Told","status":"True","reason":"Heartbeat"}]}}'
+		sends "k8s_$change" ''
+		assert_json .state completed
+		assert_equal "$(unschedulable)" "$([ "$change" = uncordon ] || echo true)"
+		sends "k8s_$change" ''
+		assert_json .error.code plan_unknown
+	done
 	kube delete node "$node"
 }
 

@@ -132,6 +132,11 @@ read_tools() {
 	calls k8s_rollout_status '{"target":"rig","namespace":"default","deployment":"absent","timeout":"5s"}'
 	assert_json .state failed
 	assert_contains "$(member .untrusted.stderr <<<"$output")" 'not found'
+	kube create deployment nothing-to-do --namespace=default --image=localhost/none:1 --replicas=0
+	calls k8s_rollout_status '{"target":"rig","namespace":"default","deployment":"nothing-to-do"}'
+	kube delete deployment nothing-to-do --namespace=default
+	assert_json .state completed
+	assert_contains "$(member .untrusted.stdout <<<"$output")$output" 'successfully rolled out'
 	calls k8s_get '{"target":"rig","namespace":"default","resource":"secrets"}'
 	assert_json .error.code bad_parameter
 }

@@ -99,6 +99,45 @@ object() {
 	[ "$missing" -eq 0 ]
 }
 
+# image_beside FRAGMENT: what is told of an image that has hunter2hunter2 in its name, when FRAGMENT is in the same object.
+image_beside() {
+	command jq -nc --argjson more "$1" '{apiVersion: "apps/v1", kind: "Deployment", metadata: {name: "a", namespace: "web", uid: "u"},
+		spec: {replicas: 1, template: {spec: {containers: [{name: "a", image: "r/a:1"}]}}}} * $more |
+		{live: ., planned: (.spec.template.spec.containers[0].image = "r/hunter2hunter2:2")}' |
+		sbx-plan --format kubernetes | command jq -r '.findings[0].values[] | select(.path | endswith("image")).after'
+}
+
+@test "what is secret in one place is told in no other; beside each the same that is not" {
+	local fragment hidden=0 shown=0
+	while IFS= read -r fragment; do
+		assert_equal "$fragment $(image_beside "$fragment")" "$fragment (sensitive)"
+		hidden=$((hidden + 1))
+	done <<-'LIST'
+		{"spec":{"env":[{"name":"DB_PASS","value":"hunter2hunter2"}]}}
+		{"spec":{"env":[{"name":"AUTH","value":"hunter2hunter2"}]}}
+		{"spec":{"kubeconfig":"hunter2hunter2"}}
+		{"spec":{"objects":[{"kind":"Secret","data":{"a":"aHVudGVyMmh1bnRlcjI="}}]}}
+		{"spec":{"objects":[{"kind":"Secret","stringData":{"a":"hunter2hunter2"}}]}}
+		{"spec":{"template":{"stringData":{"a":"hunter2hunter2"}}}}
+		{"metadata":{"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"{\"env\":[{\"name\":\"DB_PASS\",\"value\":\"hunter2hunter2\"}]}"}}}
+		{"metadata":{"annotations":{"kapp.k14s.io/original":"{\"kind\":\"Secret\",\"data\":{\"a\":\"aHVudGVyMmh1bnRlcjI=\"}}"}}}
+	LIST
+	while IFS= read -r fragment; do
+		assert_equal "$fragment $(image_beside "$fragment")" "$fragment \"r/hunter2hunter2:2\""
+		shown=$((shown + 1))
+	done <<-'LIST'
+		{"spec":{"env":[{"name":"DB_USER","value":"hunter2hunter2"}]}}
+		{"spec":{"env":[{"name":"AUTHOR","value":"hunter2hunter2"}]}}
+		{"spec":{"kubeconfigPath":"hunter2hunter2"}}
+		{"spec":{"objects":[{"kind":"ConfigMap","data":{"a":"aHVudGVyMmh1bnRlcjI="}}]}}
+		{"spec":{"objects":[{"kind":"Secret","name":"hunter2hunter2"}]}}
+		{"spec":{"template":{"data":{"a":"hunter2hunter2"}}}}
+		{"metadata":{"annotations":{"note":"hunter2hunter2"}}}
+		{"metadata":{"annotations":{"kapp.k14s.io/identity":"hunter2hunter2"}}}
+	LIST
+	assert_equal "$hidden $shown" '8 8'
+}
+
 @test "what kubectl printed of a real cluster: a change, a creation, a namespace and all in it" {
 	run_sbx 0 sh -c 'exec sbx-plan -f kubernetes <"$1"' - "$CORPUS/recorded/change.jsonl"
 	assert_json '[.verdict, .total, .findings[0].address, (.findings[0].signals | join("+"))] | join(" ")' \
