@@ -156,6 +156,37 @@ static int put(struct buf *out, const struct plan_tree *tree, const struct plan_
 	return result;
 }
 
+/* Is the member at the last of PLACES secret by its name, or by the name beside it? */
+static int hides_text(const struct plan_tree *tree, const struct plan_place *places, unsigned count,
+		      const struct plan_node *value)
+{
+	unsigned last = count;
+
+	while (last > 0 && places[last - 1].name == NULL)
+		last--;
+	if (kplan_words_value(plan_tree_text(tree, value), value->len) ||
+	    (last > 0 && secret_words_in(places[last - 1].name, places[last - 1].len)))
+		return 1;
+	const struct plan_node *parent = last == count && last > 0 ? plan_place_find(tree, places, count - 1) : NULL,
+			       *name = plan_tree_member(tree, parent, "name", 4);
+	return is_text(name) && places[last - 1].len == 5 && memcmp(places[last - 1].name, "value", 5) == 0 &&
+	       secret_words_in(plan_tree_text(tree, name), name->len);
+}
+
+int kplan_mask_hides(const struct plan_tree *tree, const struct plan_place *places, unsigned count)
+{
+	const struct plan_node *value = plan_place_find(tree, places, count);
+	auto_buf text = BUF_INIT(LIMIT_PLAN_TREE);
+	struct sbx_error unread = SBX_ERROR_INIT;
+	int any = 0;
+
+	if (value == NULL)
+		return 0;
+	if (value->kind == PLAN_STRING)
+		return hides_text(tree, places, count, value);
+	return put(&text, tree, value, &any, &unread) < 0 || any;
+}
+
 static int is_secret(const struct buf *type)
 {
 	return kplan_text_is(type, "Secret");

@@ -13,11 +13,17 @@
 #define SBX_KPLAN_MASK_H
 
 #include "kplan_object.h"
+#include "plan_place.h"
 #include "plan_secrets.h"
 
 /* MASK (initialised) becomes a tree of truth values beside TREE, the object of type TYPE; empty when nothing is secret.
  * "no_memory" (71), "too_large" (65). */
 int kplan_mask(struct plan_tree *mask, const struct plan_tree *tree, const struct buf *type, struct sbx_error *err);
+
+/* 1 when the value of so many PLACES in TREE is secret by these rules, or has something in it that is, though nobody
+ * says so of it; numbers and truth values are not secret by their own name. Also when there is no memory to find out.
+ */
+int kplan_mask_hides(const struct plan_tree *tree, const struct plan_place *places, unsigned count);
 
 /* Remember what MASK hides in TREE, as it stands there, decoded where it is the data of a Secret, and what the last
  * applied configuration held, so that none of it is shown where it turns up elsewhere. */

@@ -7,11 +7,12 @@
 
 #include "digest.h"
 #include "json_out.h"
+#include "kplan_mask.h"
 #include "plan_mask.h"
 
 enum {
-	TEXT_MAX = 512, /* bytes of an address, path or reason; the longest real addresses have some 300 */
-	TEXT_CUT = 384, /* what is left of a longer one, before its digest */
+	TEXT_MAX = 512,		  /* bytes of an address, path or reason; the longest real addresses have some 300 */
+	TEXT_CUT = 384,		  /* what is left of a longer one, before its digest */
 	PATH_MAX_BYTES = 3 << 20, /* of a path before it is cut: its keys are as long as the plan's author likes */
 };
 
@@ -73,10 +74,8 @@ int plan_finding_set(struct plan_finding *f, const char *address, size_t len, co
 		struct buf *to;
 		const struct buf *from;
 	} texts[] = {
-		{&f->deposed, &change->deposed},
-		{&f->type, &change->type},
-		{&f->provider, &change->provider},
-		{&f->previous_address, &change->previous_address},
+		{&f->deposed, &change->deposed},   {&f->type, &change->type},
+		{&f->provider, &change->provider}, {&f->previous_address, &change->previous_address},
 		{&f->reason, &change->reason},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -129,15 +128,22 @@ static int put_place(struct buf *path, const struct plan_place *place, struct sb
 	return buf_add(path, "]", 1, err);
 }
 
+/* What no provider marks, a chart's values or a setting, may show by itself what it is. */
+static void hide(struct plan_value *value, const struct plan_tree *tree, const struct plan_tree *mask,
+		 const struct plan_place *places, unsigned count)
+{
+	if (plan_mask_touches(mask, places, count) ||
+	    (value->how == PLAN_VALUE_PLAIN && kplan_mask_hides(tree, places, count)))
+		value->how = PLAN_VALUE_SENSITIVE;
+}
+
 static void take_values(struct plan_cause *cause, const struct plan_change *change, const struct plan_place *places,
 			unsigned count)
 {
 	plan_value_take(&cause->before, &change->before, plan_place_find(&change->before, places, count));
 	plan_value_take(&cause->after, &change->after, plan_place_find(&change->after, places, count));
-	if (plan_mask_touches(&change->before_mask, places, count))
-		cause->before.how = PLAN_VALUE_SENSITIVE;
-	if (plan_mask_touches(&change->after_mask, places, count))
-		cause->after.how = PLAN_VALUE_SENSITIVE;
+	hide(&cause->before, &change->before, &change->before_mask, places, count);
+	hide(&cause->after, &change->after, &change->after_mask, places, count);
 	if (plan_mask_covers(&change->unknown, places, count))
 		cause->after.how = PLAN_VALUE_UNKNOWN;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "limit.h"
+#include "secret_words.h"
 #include "setting.h"
 
 /* The settings of one provider. */
@@ -47,6 +48,15 @@ static int names_command(const struct plan_tree *tree, const struct plan_node *n
 	return at != NULL && at > text && (at[-1] == '?' || at[-1] == '&' || at[-1] == ';');
 }
 
+/* A text whose name says so: not a whole command for a word in it. */
+static int is_secret(const struct look *look, const struct plan_node *value)
+{
+	const struct plan_place *place = look->count > 0 ? &look->places[look->count - 1] : NULL;
+
+	return place != NULL && place->name != NULL && value->kind == PLAN_STRING &&
+	       secret_words_in(place->name, place->len);
+}
+
 /* The setting at the places, with its value, and what it is as the end of a sentence. */
 static int add(struct look *look, const char *note, const struct plan_node *value, enum plan_value_how how,
 	       struct sbx_error *err)
@@ -56,6 +66,8 @@ static int add(struct look *look, const char *note, const struct plan_node *valu
 	plan_value_take(&shown, look->tree, value);
 	if (how != PLAN_VALUE_PLAIN)
 		shown.how = how;
+	else if (is_secret(look, value))
+		shown.how = PLAN_VALUE_SENSITIVE;
 	int cause = plan_finding_value(look->finding, look->places, look->count, &shown, err);
 	if (cause == -2)
 		return -1;

@@ -222,9 +222,50 @@ provider() {
 	judge 0 "$BATS_TEST_TMPDIR/plan"
 	assert_json '.findings[0].values[3].after' '(sensitive)'
 	refute_contains "$output" hunter2
+	provider '{"exec":[{"command":{"constant_value":"x"},"env":{"constant_value":{"API_TOKEN":"hunter2hunter2","REGION":"eu-west"}}}]}'
+	assert_contains "$(member '.findings[0].text' <<<"$output")" '"exec[0].env.API_TOKEN" ((sensitive))'
+	assert_contains "$output" eu-west
+	refute_contains "$output" hunter2
 	run_sbx 0 sh -c 'exec sbx-plan -t <"$1"' - "$CORPUS/provider_exec_module.plan.json"
 	assert_contains "$output" 'PROVIDER "module.m.provider.kubernetes.west"  [review]'
 	assert_contains "$output" '"exec[0].command" (from ["var.program"])'
+}
+
+# replaced PATH OBJECT: what is told of the value at PATH, which makes that another object is made.
+replaced() {
+	command jq -nc --argjson path "$1" --argjson object "$2" '{format_version: "1.2", terraform_version: "1.11.4", planned_values: {}, configuration: {root_module: {}},
+		resource_changes: [{address: "a_thing.x", mode: "managed", type: "a_thing", name: "x", provider_name: "registry.terraform.io/hashicorp/a", action_reason: "replace_because_cannot_update",
+			change: {actions: ["delete", "create"], before: {}, after: $object, after_unknown: {}, before_sensitive: {}, after_sensitive: {}, replace_paths: [$path]}}]}' |
+		sbx-plan | command jq -r '.findings[0].values[0].after'
+}
+
+@test "what no provider marks and shows what it is is not told: a chart's values, a setting, a manifest; beside each the same that is not" {
+	local path object hidden=0 shown=0
+	while read -r path object; do
+		assert_equal "$object $(replaced "$path" "$object")" "$object (sensitive)"
+		hidden=$((hidden + 1))
+	done <<-'LIST'
+		["values"] {"values":["db:\n  password: swordfish7777\n"]}
+		["metadata"] {"metadata":[{"values":"{\"password\":\"swordfish7777\"}"}]}
+		["set",0,"value"] {"set":[{"name":"db.password","value":"swordfish7777"}]}
+		["spec"] {"spec":[{"env":[{"name":"DB_PASS","value":"swordfish7777"}]}]}
+		["manifest"] {"manifest":{"kind":"Secret","data":{"a":"c3dvcmRmaXNo"}}}
+		["variables","API_KEY"] {"variables":{"API_KEY":"swordfish7777"}}
+		["input"] {"input":"postgres://app:swordfish7777@db/x"}
+	LIST
+	while read -r path object; do
+		assert_equal "$object $(grep -cE 'eu-west|14' <<<"$(replaced "$path" "$object")")" "$object 1"
+		shown=$((shown + 1))
+	done <<-'LIST'
+		["values"] {"values":["db:\n  region: eu-west\n"]}
+		["metadata"] {"metadata":[{"values":"{\"region\":\"eu-west\"}"}]}
+		["set",0,"value"] {"set":[{"name":"db.region","value":"eu-west"}]}
+		["spec"] {"spec":[{"env":[{"name":"DB_REGION","value":"eu-west"}]}]}
+		["manifest"] {"manifest":{"kind":"ConfigMap","data":{"a":"eu-west"}}}
+		["minimum_password_length"] {"minimum_password_length":14}
+		["input"] {"input":"postgres://app@db.eu-west/x"}
+	LIST
+	assert_equal "$hidden $shown" '7 7'
 }
 
 @test "settings of a provider that are more than a finding holds are said to be more" {
