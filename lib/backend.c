@@ -5,6 +5,7 @@
 
 #include "digest.h"
 #include "hcl_lex.h"
+#include "setting.h"
 #include "tf_file.h"
 #include "tree.h"
 
@@ -17,12 +18,16 @@ static const char *const secret_names[] = {
 	"access_key",
 	"access_token",
 	"client_certificate_password",
+	"client_key",
 	"client_private_key_pem",
 	"client_secret",
 	"conn_str",
 	"credentials",
 	"customer_encryption_key",
 	"encryption_key",
+	"http_auth",
+	"key_material",
+	"oidc_request_token",
 	"oidc_token",
 	"password",
 	"private_key",
@@ -37,18 +42,51 @@ static const char *const secret_names[] = {
 struct found {
 	char type[LABEL_MAX + 1]; /* "" : none yet */
 	struct buf settings;
+	const char *secret; /* which of the names has a value there, or an address; NULL: none */
 	unsigned blocks;
 	int unreadable;
 	/* Terraform lets a file of overrides replace the block of the others. */
 	int in_override, from_override;
 };
 
-static int is_secret(const char *name, size_t len)
+/* The name as it stands above; NULL: it holds none. */
+static const char *secret_name(const char *name, size_t len)
 {
 	for (size_t i = 0; i < ARRAY_LEN(secret_names); i++)
 		if (hcl_is(name, len, secret_names[i]))
-			return 1;
-	return 0;
+			return secret_names[i];
+	return NULL;
+}
+
+/* An address with somebody's name in it: https://NAME:PASSWORD@HOST/… */
+static int has_user(const char *text, size_t len)
+{
+	static const char front[] = "://";
+	const char *place = memmem(text, len, front, sizeof front - 1);
+
+	if (place == NULL)
+		return 0;
+	place += sizeof front - 1;
+	size_t left = len - (size_t)(place - text);
+	const char *path = memchr(place, '/', left);
+	return memchr(place, '@', path != NULL ? (size_t)(path - place) : left) != NULL;
+}
+
+/* The text of a setting: of the secret NAME, or NULL for any other. The path of a file is none. */
+static void take_text(struct found *found, const char *name, const char *text, size_t len)
+{
+	if (name == NULL)
+		name = has_user(text, len) ? "address" : NULL;
+	else if (len == 0 || setting_is_ours(text, len) || (strcmp(name, "credentials") == 0 && memchr(text, '{', len) == NULL))
+		name = NULL;
+	if (name != NULL)
+		found->secret = name;
+}
+
+/* What stands for it without being a text: a reference, a heredoc; not null. */
+static int is_other_value(enum hcl_token token, const char *text, size_t len)
+{
+	return token == HCL_NAME ? !hcl_is(text, len, "null") : token == HCL_OTHER && len >= 2 && text[0] == '<';
 }
 
 /* override.tf, NAME_override.tf, and the same in JSON. */
@@ -61,8 +99,8 @@ static int is_override(const char *name)
 	       (len == word_len || name[len - word_len - 1] == '_');
 }
 
-/* A block of this type begins: where its settings go, or NULL when an override has replaced it. */
-static struct buf *begin_block(struct found *found, const char *type, size_t len)
+/* A block of this type begins: where its settings go (FOUND), or NULL when an override has replaced it. */
+static struct found *begin_block(struct found *found, const char *type, size_t len)
 {
 	if (len == 0 || len > LABEL_MAX) {
 		found->unreadable = 1;
@@ -77,20 +115,22 @@ static struct buf *begin_block(struct found *found, const char *type, size_t len
 	found->blocks++;
 	memcpy(found->type, type, len);
 	found->type[len] = '\0';
+	found->secret = NULL;
 	buf_reset(&found->settings);
-	return &found->settings;
+	return found;
 }
 
 /* The tokens of a block, behind its brace and to the one that closes it, a line each; the values of secrets are left
- * out. SETTINGS NULL: they go nowhere. -1: it cannot be read. */
-static int take_block(struct hcl_lex *lex, struct buf *settings)
+ * out. FOUND NULL: they go nowhere. -1: it cannot be read. */
+static int take_block(struct hcl_lex *lex, struct found *found)
 {
 	struct sbx_error too_large = SBX_ERROR_INIT;
 	enum hcl_token token;
 	const char *text;
 	size_t len;
 	unsigned open = 1;
-	int at_name = 1, secret = 0;
+	const char *secret = NULL;
+	int at_name = 1;
 
 	for (;;) {
 		if (hcl_next(lex, &token, &text, &len) < 0 || token == HCL_END || open > NESTED_MAX)
@@ -102,12 +142,18 @@ static int take_block(struct hcl_lex *lex, struct buf *settings)
 		int is_name = at_name && (token == HCL_NAME || token == HCL_STRING);
 		at_name = token == HCL_NEWLINE || token == HCL_OPEN || (token == HCL_OTHER && hcl_is(text, len, ","));
 		if (is_name)
-			secret = is_secret(text, len);
+			secret = secret_name(text, len);
 		else if (at_name)
-			secret = 0;
-		if (settings == NULL || token == HCL_NEWLINE || (secret && !is_name))
+			secret = NULL;
+		if (found == NULL || token == HCL_NEWLINE)
 			continue;
-		if (buf_add(settings, text, len, &too_large) < 0 || buf_add(settings, "\n", 1, &too_large) < 0)
+		if (token == HCL_STRING && !is_name)
+			take_text(found, secret, text, len);
+		else if (secret != NULL && !is_name && is_other_value(token, text, len))
+			found->secret = secret;
+		if (secret != NULL && !is_name)
+			continue;
+		if (buf_add(&found->settings, text, len, &too_large) < 0 || buf_add(&found->settings, "\n", 1, &too_large) < 0)
 			return -1;
 	}
 }
@@ -126,10 +172,10 @@ static int take_terraform(struct hcl_lex *lex, struct found *found)
 		if (token == HCL_CLOSE)
 			return 0;
 		if (token == HCL_OPEN) {
-			struct buf *settings = is_cloud	    ? begin_block(found, "cloud", strlen("cloud"))
-					       : is_backend ? begin_block(found, label, label_len)
-							    : NULL;
-			if (take_block(lex, settings) < 0)
+			struct found *to = is_cloud	? begin_block(found, "cloud", strlen("cloud"))
+					   : is_backend ? begin_block(found, label, label_len)
+							: NULL;
+			if (take_block(lex, to) < 0)
 				return -1;
 			is_backend = is_cloud = 0;
 		} else if (at_start) {
@@ -171,6 +217,25 @@ static int take_native(struct found *found, const char *text, size_t len)
 	}
 }
 
+/* The texts in the value of a setting; of the secret NAME, or NULL. */
+static void take_json_value(struct found *found, const char *name, jv value)
+{
+	if (jv_get_kind(value) == JV_KIND_STRING) {
+		take_text(found, name, json_text(value), strlen(json_text(value)));
+	} else if (jv_get_kind(value) == JV_KIND_ARRAY) {
+		for (int i = 0, n = json_length(value); i < n; i++) {
+			auto_jv element = json_at(value, i);
+			take_json_value(found, name, element);
+		}
+	} else if (jv_get_kind(value) == JV_KIND_OBJECT) {
+		for (int i = jv_object_iter(value); jv_object_iter_valid(value, i); i = jv_object_iter_next(value, i)) {
+			auto_jv key = jv_object_iter_key(value, i), member = jv_object_iter_value(value, i);
+			const char *text = json_text(key);
+			take_json_value(found, text != NULL ? secret_name(text, strlen(text)) : NULL, member);
+		}
+	}
+}
+
 /* The settings of a backend in JSON. */
 static int take_json_settings(struct found *found, const char *type, jv settings)
 {
@@ -179,19 +244,19 @@ static int take_json_settings(struct found *found, const char *type, jv settings
 
 	if (type == NULL || jv_get_kind(settings) != JV_KIND_OBJECT)
 		return -1;
-	struct buf *to = begin_block(found, type, strlen(type));
-	if (to == NULL)
+	if (begin_block(found, type, strlen(type)) == NULL)
 		return 0;
+	take_json_value(found, NULL, settings);
 	for (int i = jv_object_iter(settings); jv_object_iter_valid(settings, i);
 	     i = jv_object_iter_next(settings, i)) {
 		auto_jv key = jv_object_iter_key(settings, i);
 		const char *name = json_text(key);
 		if (name == NULL)
 			return -1;
-		if (!is_secret(name, strlen(name)))
+		if (secret_name(name, strlen(name)) == NULL)
 		public = json_set(take_jv(&public), name, jv_object_iter_value(settings, i));
 	}
-	return json_write(public, to, &unwritable);
+	return json_write(public, &found->settings, &unwritable);
 }
 
 /* "terraform": {"backend": {TYPE: {…}}}, or {"cloud": {…}}. */
@@ -264,6 +329,16 @@ static int refuse_arguments(jv run, struct sbx_error *err)
 	return 0;
 }
 
+/* Terraform writes the backend's settings into the plan file, and an apply works with those alone: a secret there would be kept with the
+ * plan, and it would be the plan's and not the apply's. */
+static int refuse_secret(const char *name, struct sbx_error *err)
+{
+	sbx_fail(err, SBX_DENIED, "backend_secret", "the configuration gives the backend a secret (%s), which would stand in the plan file",
+		 name);
+	return sbx_hint(err, "take it out: for a kubernetes or s3 backend the tool has a credential as a file (credentials: in its policy); "
+			     "an http backend takes none");
+}
+
 int backend_of(jv run, int tree_fd, uint64_t size, jv *backend, struct sbx_error *err)
 {
 	auto_jv workspace = json_object(run, "workspace"), env = json_object(run, "env");
@@ -276,6 +351,8 @@ int backend_of(jv run, int tree_fd, uint64_t size, jv *backend, struct sbx_error
 	int result = refuse_arguments(run, err);
 	if (result == 0 && tree_fd >= 0)
 		result = tree_each(tree_fd, size, cwd != NULL ? cwd : ".", &taker, err);
+	if (result == 0 && found.secret != NULL)
+		result = refuse_secret(found.secret, err);
 	if (result == 0) {
 		const char *type = found.unreadable ? "unknown" : found.blocks > 0 ? found.type : "local";
 		jv made = json_set_str(jv_object(), "type", type);

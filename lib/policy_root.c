@@ -6,6 +6,8 @@
 #include "isolation.h"
 #include "limit.h"
 #include "policy_impl.h"
+#include "scrub_known.h"
+#include "secret_words.h"
 #include "steps.h"
 
 static const int64_t threshold_high = 1;
@@ -88,6 +90,10 @@ static int check_env(const struct schema *s, const struct yaml_at *at, const cha
 	const char *text = json_text(value);
 	if (!schema_is_printable(text, strlen(text)))
 		return schema_fail(s, at, NULL, "holds a control character");
+	/* It would go into each call and its record. */
+	if (secret_words_in(name, strlen(name)) && strlen(text) >= KNOWN_SHORTEST && text[0] != '/')
+		return schema_fail(s, at, "a tool's credentials: hand it over as a file, and its env: names that",
+				   "\"%s\" would be a secret, and the environment is no place for one", name);
 	return 0;
 }
 

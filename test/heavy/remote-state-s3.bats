@@ -70,6 +70,8 @@ locked() { [[ " $(object keys) " == *' envs/far.tfstate.tflock '* ]]; }
 	sed -i 's/^tier: medium/tier: high/' "$T/policy/tools/remote_apply.yaml"
 	planned
 	signed sbx-call remote_apply "plan=$plan"
+	# The backend's settings are in the plan, as a secret among them would be.
+	inside_archive "$T/var/plans/$plan/plan.bin" | grep -qaF envs/far.tfstate
 	secrets_stand_nowhere 4
 	run_sbx 0 sbx-call remote_apply "plan=$plan"
 	assert_json .approval.id "$approval"

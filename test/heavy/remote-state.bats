@@ -79,3 +79,39 @@ locked() { [ -e "$T/held/lock" ]; }
 	run_sbx 1 sbx-call remote_plan dir=envs/far
 	[ ! -e "$T/held/lock" ]
 }
+
+@test "a password for the backend: refused in the configuration, as an argument and in the environment; without it the same is planned" {
+	sed -i 's|  backend "http" {|&\n    username = "u"\n    password = "hunter2hunter2"|' "$T/work/envs/far/main.tf"
+	run_sbx 77 sbx-call remote_plan dir=envs/far
+	assert_json .error.code backend_secret
+	refute_contains "$output$stderr" hunter2hunter2
+	stands_nowhere hunter2hunter2
+	sed -i '/username = /d; /password = /d' "$T/work/envs/far/main.tf"
+	planned
+	cp "$T/policy/tools/remote_plan.yaml" "$T/tool"
+	sed -i 's/-lockfile=readonly/&, -backend-config=password.hcl/' "$T/policy/tools/remote_plan.yaml"
+	run_sbx 78 sbx-call remote_plan dir=envs/far
+	assert_json .error.code backend_config
+	cp "$T/tool" "$T/policy/tools/remote_plan.yaml"
+	cp "$T/policy/policy.yaml" "$T/policy.yaml"
+	sed -i 's/CHECKPOINT_DISABLE: "1"/&, TF_HTTP_PASSWORD: hunter2hunter2/' "$T/policy/policy.yaml"
+	run_sbx 78 sbx-call remote_plan dir=envs/far
+	assert_json .error.code policy_invalid
+	refute_contains "$output$stderr" hunter2hunter2
+	cp "$T/policy.yaml" "$T/policy/policy.yaml"
+	planned
+}
+
+# Why: as long as this holds, a sealed plan would keep the password.
+@test "what the backend is told by -backend-config stands in Terraform's plan file, what the environment says does not" {
+	export CHECKPOINT_DISABLE=1 TF_CLI_CONFIG_FILE=/dev/null
+	echo 'password = "hunter2hunter2"' >"$T/password.hcl"
+	run_sbx 0 terraform -chdir="$T/work/envs/far" init -backend-config="$T/password.hcl"
+	run_sbx 0 terraform -chdir="$T/work/envs/far" plan -lock=false -out="$T/plan.bin"
+	inside_archive "$T/plan.bin" | grep -qaF hunter2hunter2
+	rm -r "$T/work/envs/far/.terraform"
+	export TF_HTTP_PASSWORD=hunter2hunter2
+	run_sbx 0 terraform -chdir="$T/work/envs/far" init
+	run_sbx 0 terraform -chdir="$T/work/envs/far" plan -lock=false -out="$T/plan.bin"
+	! inside_archive "$T/plan.bin" | grep -qaF hunter2hunter2 || return 1
+}

@@ -1,4 +1,4 @@
-/* The backend of a configuration: found among everything else, with its settings and without its secrets. */
+/* The backend of a configuration: found among everything else, with its settings, which hold no secret. */
 #include "backend.h"
 
 #include "files.h"
@@ -127,43 +127,85 @@ static void test_unreadable(void)
 	gone("envs/main.tf");
 }
 
-/* What it says counts, however it is laid out; a secret's value does not, and may be rotated. */
+/* What it says counts, however it is laid out. */
 static void test_settings(void)
 {
 	char one[65], two[65];
 
-	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    secret_key = \"s1\"\n  "
-		  "}\n}\n",
-		  one);
-	config_of("terraform {\n  # which\n  backend \"s3\" {\n\n    bucket  =  \"b\" // x\n    key = \"k\"\n    "
-		  "secret_key = \"s2\"\n}\n}\n",
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n    secret_key = null\n  }\n}\n", one);
+	config_of("terraform {\n  # which\n  backend \"s3\" {\n\n    bucket  =  \"b\" // x\n    key = \"k\"\n    secret_key = \"\"\n}\n}\n",
 		  two);
 	CHECK_STR(two, one);
-	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"c\"\n    key = \"k\"\n    secret_key = \"s1\"\n  "
-		  "}\n}\n",
-		  two);
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"c\"\n    key = \"k\"\n    secret_key = null\n  }\n}\n", two);
 	CHECK(strcmp(one, two) != 0);
-	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"l\"\n    secret_key = \"s1\"\n  "
-		  "}\n}\n",
-		  two);
+	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"l\"\n    secret_key = null\n  }\n}\n", two);
 	CHECK(strcmp(one, two) != 0);
 	config_of("terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n    key = \"k\"\n  }\n}\n", two);
 	CHECK(strcmp(one, two) != 0);
-	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"t1\", b = 1 }\n  }\n}\n", one);
-	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"t2\", b = 1 }\n  }\n}\n", two);
+	config_of("terraform {\n  backend \"s3\" {\n    a = { token = null, b = 1 }\n  }\n}\n", one);
+	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"\", b = 1 }\n  }\n}\n", two);
 	CHECK_STR(two, one);
-	config_of("terraform {\n  backend \"s3\" {\n    a = { token = \"t2\", b = 2 }\n  }\n}\n", two);
+	config_of("terraform {\n  backend \"s3\" {\n    a = { token = null, b = 2 }\n  }\n}\n", two);
 	CHECK(strcmp(one, two) != 0);
+	gone("envs/main.tf");
+}
+
+/* The plan file would have it. The path of a file is none, and a block that an override replaces counts for nothing. */
+static void test_secrets(void)
+{
+	static const struct {
+		const char *file, *text;
+		int is_secret;
+	} blocks[] = {
+		{"main.tf", "backend \"http\" {\n username = \"u\"\n password = \"p\"\n}", 1},
+		{"main.tf", "backend \"http\" {\n address = \"https://u:p@h.example/x\"\n}", 1},
+		{"main.tf", "backend \"http\" {\n address = \"https://h.example/u:p@x\"\n username = \"u\"\n}", 0},
+		{"main.tf", "backend \"http\" {\n client_private_key_pem = <<E\nx\nE\n}", 1},
+		{"main.tf", "backend \"s3\" {\n assume_role = { token = \"t\" }\n}", 1},
+		{"main.tf", "backend \"s3\" {\n secret_key = var.key\n}", 1},
+		{"main.tf", "backend \"s3\" {\n \"secret_key\" = \"k\"\n}", 1},
+		{"main.tf", "backend \"s3\" {\n shared_credentials_files = [\"/run/sbx/cred/0\"]\n profile = \"password\"\n}", 0},
+		{"main.tf", "backend \"kubernetes\" {\n token = \"t\"\n}", 1},
+		{"main.tf", "backend \"kubernetes\" {\n config_path = \"/run/sbx/cred/0\"\n token = null\n}", 0},
+		{"main.tf", "backend \"gcs\" {\n credentials = \"{}\"\n}", 1},
+		{"main.tf", "backend \"gcs\" {\n credentials = \"account.json\"\n}", 0},
+		{"main.tf", "backend \"gcs\" {\n access_token = \"/run/sbx/cred/12\"\n}", 0},
+		{"main.tf", "cloud {\n token = \"t\"\n}", 1},
+		{"main.tf.json", "{\"backend\":{\"http\":{\"address\":\"a\",\"password\":\"p\"}}}", 1},
+		{"main.tf.json", "{\"backend\":{\"http\":{\"address\":\"https://u@h\"}}}", 1},
+		{"main.tf.json", "{\"backend\":{\"s3\":{\"a\":[{\"token\":\"t\"}]}}}", 1},
+		{"main.tf.json", "{\"backend\":{\"s3\":{\"bucket\":\"password\",\"secret_key\":null,\"token\":\"\"}}}", 0},
+	};
+	char path[64], text[512];
+
+	for (size_t i = 0; i < ARRAY_LEN(blocks); i++) {
+		int is_json = strcmp(blocks[i].file, "main.tf") != 0;
+		snprintf(path, sizeof path, "envs/%s", blocks[i].file);
+		snprintf(text, sizeof text, is_json ? "{\"terraform\":%s}" : "terraform {\n%s\n}\n", blocks[i].text);
+		put(path, text);
+		auto_jv backend = found(plain_run);
+		CHECK(jv_is_valid(backend) == !blocks[i].is_secret);
+		if (jv_is_valid(backend) == blocks[i].is_secret)
+			printf("# %s\n", blocks[i].text);
+		if (blocks[i].is_secret) {
+			CHECK(err.class == SBX_DENIED);
+			CHECK_STR(err.code, "backend_secret");
+		}
+		sbx_error_clear(&err);
+		put("envs/a_override.tf", "terraform {\n backend \"s3\" {}\n}\n");
+		is_type("s3");
+		gone("envs/a_override.tf");
+		gone(path);
+	}
 }
 
 static void test_json(void)
 {
-	gone("envs/main.tf");
 	put("envs/main.tf.json",
-	    "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"a\",\"password\":\"p\"}}},\"x\":1.5}");
+	    "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"a\",\"password\":null}}},\"x\":1.5}");
 	is_type("http");
 	auto_jv one = found(plain_run);
-	put("envs/main.tf.json", "{\"terraform\":[{\"backend\":{\"http\":{\"password\":\"q\",\"address\":\"a\"}}}]}");
+	put("envs/main.tf.json", "{\"terraform\":[{\"backend\":{\"http\":{\"password\":\"\",\"address\":\"a\"}}}]}");
 	auto_jv two = found(plain_run);
 	CHECK_STR(json_str(two, "config_sha256"), json_str(one, "config_sha256"));
 	put("envs/main.tf.json", "{\"terraform\":{\"backend\":{\"http\":{\"address\":\"b\"}}}}");
@@ -227,6 +269,7 @@ int main(void)
 	test_heredocs();
 	test_unreadable();
 	test_settings();
+	test_secrets();
 	test_json();
 	test_overrides();
 	test_run();
