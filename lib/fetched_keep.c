@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "fetched_room.h"
 #include "io.h"
+#include "log.h"
 #include "providers.h"
 #include "tree.h"
 
@@ -96,15 +97,32 @@ static int is_left(const struct state *state, int all, const struct fetch_need *
 	return 1;
 }
 
+/* The product KEY is there for good; or it is not there, and the call fails. */
+static int stays(int all, const char *key, struct sbx_error *err)
+{
+	struct sbx_error late = SBX_ERROR_INIT;
+
+	if (fsync(all) == 0)
+		return 0;
+	sbx_fail_errno(err, SBX_IO, "io_error", "cannot keep what was fetched");
+	if (fetched_drop(all, key, &late) < 0)
+		log_error(&late);
+	return -1;
+}
+
 /* Put NEW in the place of KEY; what was there goes. Two at once: each finds the other's, or none. */
 static int put_in_place(int all, const char *new, const char *key, struct sbx_error *err)
 {
+	struct sbx_error late = SBX_ERROR_INIT;
+
 	for (int tries = 0; tries < 100; tries++) {
 		if (syscall(SYS_renameat2, all, new, all, key, RENAME_NOREPLACE) == 0)
-			return fsync(all) == 0 ? 0 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot keep what was fetched");
+			return stays(all, key, err);
 		if (errno == EEXIST && syscall(SYS_renameat2, all, new, all, key, RENAME_EXCHANGE) == 0) {
-			/* Under NEW is what was there. */
-			return fetched_drop(all, new, err);
+			/* Under NEW is what was there. What cannot be removed now, a later look removes. */
+			if (fetched_drop(all, new, &late) < 0)
+				log_error(&late);
+			return stays(all, key, err);
 		}
 		if (errno != EEXIST && errno != ENOENT)
 			break;

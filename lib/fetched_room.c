@@ -33,6 +33,7 @@ struct look {
 	size_t count;
 	uint64_t bytes; /* of all */
 	size_t theirs;
+	int is_full; /* of the list: there are more */
 };
 
 static int is_key(const char *name)
@@ -86,8 +87,12 @@ static void look_at(struct look *look, int all, const char *name)
 	struct stat st;
 
 	/* The one in whose place the new one comes is no more. */
-	if (dir < 0 || fstat(dir, &st) < 0 || look->count == PRODUCTS_MAX || strcmp(name, look->key) == 0 || len >= sizeof look->list->key)
+	if (dir < 0 || fstat(dir, &st) < 0 || strcmp(name, look->key) == 0 || len >= sizeof look->list->key)
 		return;
+	if (look->count == PRODUCTS_MAX) {
+		look->is_full = 1;
+		return;
+	}
 	struct product *product = &look->list[look->count++];
 	auto_jv note = read_note(dir);
 	const char *principal = json_str(note, "principal");
@@ -187,6 +192,11 @@ static int is_idle(int all, const char *key)
 
 static int make_room(struct look *look, int all, uint64_t bytes, struct sbx_error *err)
 {
+	/* Fetches alone never come there. */
+	if (look->is_full) {
+		sbx_fail(err, SBX_UNAVAILABLE, "fetched_full", "more than %d products of fetches are kept", PRODUCTS_MAX);
+		return sbx_hint(err, "what a person has put into %s/ in the state directory, a person removes", FETCHED_DIR);
+	}
 	for (size_t i = 0; i < look->count; i++) {
 		struct product *product = &look->list[i];
 		int too_many = look->theirs >= LIMIT_FETCHED, too_large = look->bytes + bytes > LIMIT_FETCHED_TOTAL;

@@ -289,6 +289,40 @@ key() {
 	assert_call fetched_full
 }
 
+@test "more products than can be looked at: there is no room, and with one less there is" {
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	(mkdir -p "$T/var/fetched" && cd "$T/var/fetched" && seq -f %064.0f 1025 | xargs mkdir)
+	inside 69 chain terraform_fetch dir=envs/staging
+	assert_call fetched_full
+	rmdir "$T/var/fetched/$(key 1)"
+	inside 0 chain terraform_fetch dir=envs/staging
+}
+
+@test "what cannot be kept for good is not kept; what cannot be removed is no failure, and goes later" {
+	mkdir -p "$T/own/libexec"
+	cp -r "$SBX_BIN" "$T/own/bin"
+	cp -r "$SBX_LIBEXEC" "$T/own/libexec/sbx"
+	mv "$T/own/bin/sbx-run" "$T/own/bin/sbx-run.true"
+	printf '#!/bin/bash\nexec "%s" $(cat "%s") -- "%s" "$@"\n' "$SBX_BUILD/test/fault_at" "$T/own/fault" "$T/own/bin/sbx-run.true" >"$T/own/bin/sbx-run"
+	chmod 755 "$T/own/bin/sbx-run"
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	echo 'fail fsync/fetched/1 5' >"$T/own/fault"
+	PATH=$T/own/bin:$PATH inside 1 chain terraform_fetch dir=envs/staging
+	assert_json .result.code io_error
+	assert_equal "$(ls -A "$T/var/fetched")" ''
+	inside 0 chain terraform_fetch dir=envs/staging
+	serve_repository net 'output "said" { value = "another" }'
+	echo 'fail renameat/.old-#/1 5' >"$T/own/fault"
+	PATH=$T/own/bin:$PATH inside 0 chain terraform_fetch dir=envs/staging
+	assert_json .result.fetched.state kept
+	assert_contains "$stderr" 'cannot remove what was fetched'
+	grep -q another "$(product)/modules/net/main.tf"
+	grep -q 'by git' "$T"/var/fetched/.new-*/modules/net/main.tf
+	touch -d '20 minutes ago' "$T"/var/fetched/.new-*
+	inside 0 chain terraform_fetch dir=envs/staging
+	assert_equal "$(ls -A "$T/var/fetched")" "$(basename "$(product)")"
+}
+
 @test "modules of local modules, of fetched ones, and of a directory in JSON" {
 	serve_repository inner 'output "said" { value = "from within" }'
 	serve_repository outer $'module "inner" {\n  source = "git::https://git.test/inner.git?ref=v1"\n}\noutput "said" { value = module.inner.said }'
