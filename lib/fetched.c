@@ -28,33 +28,43 @@ void fetch_need_clear(struct fetch_need *need)
 {
 	jv_free(take_jv(&need->calls));
 	jv_free(take_jv(&need->locked));
-	free(take_ptr(&need->lock));
 }
 
-static int make_key(struct fetch_need *need, struct sbx_error *err)
+/* What the lock file names, and its digest; nothing and "" without one. */
+static int read_lock(int tree_fd, uint64_t size, const char *dir, struct fetch_need *need, char sha256[DIGEST_HEX_SIZE],
+		     struct sbx_error *err)
 {
-	char lock_sha256[DIGEST_HEX_SIZE] = "";
-	auto_jv key = jv_invalid();
+	auto_free char *lock = NULL;
+	size_t len;
 
-	if (need->lock != NULL)
-		digest_sha256_hex(need->lock, need->lock_len, lock_sha256);
-	key = json_set_str(json_set_str(jv_object(), "is", "sbx-fetched/1"), "lock", lock_sha256);
+	sha256[0] = '\0';
+	need->locked = jv_array();
+	if (lock_file_find(tree_fd, size, dir, &lock, &len, err) < 0)
+		return -1;
+	if (lock == NULL)
+		return 0;
+	digest_sha256_hex(lock, len, sha256);
+	jv_free(take_jv(&need->locked));
+	return lock_file_read(lock, len, &need->locked, err);
+}
+
+static int read_calls(int tree_fd, uint64_t size, const char *dir, struct fetch_need *need, const char *lock_sha256,
+		      struct sbx_error *err)
+{
+	if (module_calls(tree_fd, size, dir, &need->calls, err) < 0)
+		return -1;
+	auto_jv key = json_set_str(json_set_str(jv_object(), "is", "sbx-fetched/1"), "lock", lock_sha256);
 	key = json_set(take_jv(&key), "calls", jv_copy(need->calls));
 	return json_digest(key, need->key, err);
 }
 
 int fetch_need_of(int tree_fd, uint64_t size, const char *dir, struct fetch_need *need, struct sbx_error *err)
 {
+	char lock_sha256[DIGEST_HEX_SIZE];
+
 	if (dir == NULL)
 		dir = ".";
-	if (module_calls(tree_fd, size, dir, &need->calls, err) < 0 ||
-	    lock_file_find(tree_fd, size, dir, &need->lock, &need->lock_len, err) < 0)
-		return -1;
-	if (need->lock == NULL)
-		need->locked = jv_array();
-	else if (lock_file_read(need->lock, need->lock_len, &need->locked, err) < 0)
-		return -1;
-	return make_key(need, err);
+	return read_lock(tree_fd, size, dir, need, lock_sha256, err) < 0 ? -1 : read_calls(tree_fd, size, dir, need, lock_sha256, err);
 }
 
 static int providers_allowed(jv locked, jv fetch, struct sbx_error *err)
@@ -289,7 +299,7 @@ static int open_product(const struct state *state, struct fetched *fetched, stru
 }
 
 /* The packages of WANTED, all of them. */
-static int find_packages(jv run, const struct fetch_need *need, jv wanted, struct fetched *fetched, struct sbx_error *err)
+static int find_packages(jv run, jv wanted, struct fetched *fetched, struct sbx_error *err)
 {
 	auto_free char *path = NULL;
 	auto_jv found = jv_invalid();
@@ -303,14 +313,11 @@ static int find_packages(jv run, const struct fetch_need *need, jv wanted, struc
 	struct stat st;
 	if (fstatat(fetched->dir_fd, FETCHED_PROVIDERS, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
 		return not_fetched(run, "was not fetched whole: there are no providers", err);
-	if (providers_find(path, need->lock, need->lock_len, &found, err) < 0)
+	if (providers_find(path, wanted, &found, err) < 0)
 		return -1;
-	for (int i = 0, n = json_length(found); i < n; i++) {
-		auto_jv one = json_at(found, i), source = json_get(one, "source");
-		if (has_source(wanted, source))
-			fetched->providers = json_append(take_jv(&fetched->providers),
-							 json_set_str(take_jv(&one), "from", FETCHED_DIR));
-	}
+	for (int i = 0, n = json_length(found); i < n; i++)
+		fetched->providers = json_append(take_jv(&fetched->providers),
+						 json_set_str(json_at(found, i), "from", FETCHED_DIR));
 	return json_length(fetched->providers) == json_length(wanted)
 		       ? 0
 		       : not_fetched(run, "was not fetched whole: a provider is missing", err);
@@ -332,33 +339,51 @@ static int take_modules(jv run, const struct fetch_need *need, jv fetch, struct 
 	return -1;
 }
 
-int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv mirrored, struct fetched *fetched,
-		 struct sbx_error *err)
+/* What the mirror does not have. */
+static int find_fetched(const struct state *state, jv run, const struct fetch_need *need, jv mirrored, struct fetched *fetched,
+			struct sbx_error *err)
 {
-	auto_jv fetch = json_object(run, "fetch"), workspace = json_object(run, "workspace"), wanted = jv_invalid();
-	struct sbx_error unreadable = SBX_ERROR_INIT;
-	auto_need need = FETCH_NEED_NONE;
-
-	if (!jv_is_valid(fetch) || tree_fd < 0 || !tf_run_is(run, seal) || tf_run_keeps(run, NULL))
-		return 0;
-	/* What cannot be read terraform itself explains best, and without what it calls. */
-	if (fetch_need_of(tree_fd, size, json_str(workspace, "cwd"), &need, &unreadable) < 0) {
-		if (strcmp(unreadable.code, "module_unreadable") == 0)
-			return 0;
-		*err = unreadable;
-		return -1;
-	}
+	auto_jv fetch = json_object(run, "fetch");
 	/* A cluster's providers are in its image. */
-	wanted = tf_run_is_local(run) ? without(need.locked, mirrored) : jv_array();
-	if (json_length(wanted) == 0 && json_length(need.calls) == 0)
+	auto_jv wanted = tf_run_is_local(run) ? without(need->locked, mirrored) : jv_array();
+
+	if (json_length(wanted) == 0 && json_length(need->calls) == 0)
 		return 0;
-	if (providers_allowed(wanted, fetch, err) < 0 || modules_allowed(need.calls, fetch, err) < 0)
+	if (providers_allowed(wanted, fetch, err) < 0 || modules_allowed(need->calls, fetch, err) < 0)
 		return -1;
-	memcpy(fetched->key, need.key, sizeof fetched->key);
+	memcpy(fetched->key, need->key, sizeof fetched->key);
 	int there = open_product(state, fetched, err);
 	if (there <= 0)
 		return there < 0 ? -1 : not_fetched(run, "was not fetched, or has changed since", err);
-	return find_packages(run, &need, wanted, fetched, err) < 0 ? -1 : take_modules(run, &need, fetch, fetched, err);
+	return find_packages(run, wanted, fetched, err) < 0 ? -1 : take_modules(run, need, fetch, fetched, err);
+}
+
+int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv *mirrored, struct fetched *fetched,
+		 struct sbx_error *err)
+{
+	auto_jv fetch = json_object(run, "fetch"), workspace = json_object(run, "workspace");
+	const char *mirror = json_str(run, "mirror"), *dir = json_str(workspace, "cwd");
+	int may_be_fetched = jv_is_valid(fetch) && tf_run_is(run, seal) && !tf_run_keeps(run, NULL);
+	struct sbx_error unreadable = SBX_ERROR_INIT;
+	auto_need need = FETCH_NEED_NONE;
+	char lock_sha256[DIGEST_HEX_SIZE];
+
+	if (tree_fd < 0 || (mirror == NULL && !may_be_fetched))
+		return 0;
+	if (dir == NULL)
+		dir = ".";
+	if (read_lock(tree_fd, size, dir, &need, lock_sha256, err) < 0 ||
+	    (mirror != NULL && providers_find(mirror, need.locked, mirrored, err) < 0))
+		return -1;
+	if (!may_be_fetched)
+		return 0;
+	if (read_calls(tree_fd, size, dir, &need, lock_sha256, &unreadable) == 0)
+		return find_fetched(state, run, &need, *mirrored, fetched, err);
+	/* What cannot be read terraform itself explains best, and without what it calls. */
+	if (strcmp(unreadable.code, "module_unreadable") == 0)
+		return 0;
+	*err = unreadable;
+	return -1;
 }
 
 int fetched_digest(const struct state *state, struct fetched *fetched, struct sbx_error *err)

@@ -24,8 +24,6 @@
 struct fetch_need {
 	jv calls;	/* module_calls.h */
 	jv locked;	/* lock_file.h */
-	char *lock;	/* the lock file, owned; NULL: there is none */
-	size_t lock_len;
 	char key[65];
 };
 #define FETCH_NEED_NONE {.calls = jv_invalid(), .locked = jv_invalid()}
@@ -53,11 +51,13 @@ struct fetched {
 void fetched_clear(struct fetched *fetched);
 #define auto_fetched __attribute__((cleanup(fetched_clear))) struct fetched
 
-/* For RUN (policy.run), which works on a packed tree and runs the plan with SEAL (invalid: none), and whose mirror has the providers MIRRORED (borrowed; invalid: none).
- * Nothing is looked for where RUN starts no terraform, fetches itself, or its policy lists nothing that may be fetched. What
- * the policy does not list: as fetch_need_allowed. "not_fetched" (66) when it is not there or not whole. */
-int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv mirrored, struct fetched *fetched,
-		 struct sbx_error *err);
+/* What RUN (policy.run), which works on a packed tree and runs the plan with SEAL (invalid: none), is shown of providers and
+ * modules. *MIRRORED, the caller's: those of its mirror, as providers_find; left alone where RUN has none. FETCHED: what of
+ * the rest was fetched. Nothing of that is looked for where RUN starts no terraform, fetches itself, or its policy lists
+ * nothing that may be fetched. "lock_invalid" (65); what the policy does not list: as fetch_need_allowed; "not_fetched"
+ * (66) when it is not there or not whole. */
+int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv *mirrored,
+		 struct fetched *fetched, struct sbx_error *err);
 
 /* The digests of its providers, as providers_digest with PROVIDERS_FETCHED. */
 int fetched_digest(const struct state *state, struct fetched *fetched, struct sbx_error *err);

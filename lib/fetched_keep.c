@@ -41,7 +41,7 @@ static int look_at_providers(const struct state *state, const char *path, const 
 	if (json_length(need->locked) == 0)
 		return 0;
 	place = fetched_providers(path, err);
-	if (place == NULL || providers_find(place, need->lock, need->lock_len, &found, err) < 0)
+	if (place == NULL || providers_find(place, need->locked, &found, err) < 0)
 		return -1;
 	if (json_length(found) != json_length(need->locked))
 		return sbx_fail(err, SBX_PROTOCOL, "fetch_incomplete", "what was fetched is not whole: a provider is missing");

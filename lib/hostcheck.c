@@ -204,23 +204,15 @@ static int check_programs(const struct state *state, jv run, struct checked_plan
 /* The packages that the kept tree's lock file names, as the mirror and what was fetched have them now; the modules. */
 static int check_providers(const struct state *state, jv run, struct checked_plan *plan, struct sbx_error *err)
 {
-	auto_jv sealed = json_array(plan->seal, "providers"), workspace = json_object(run, "workspace");
+	auto_jv sealed = json_array(plan->seal, "providers");
 	const char *mirror = json_str(run, "mirror");
-	auto_free char *lock = NULL;
-	size_t len = 0;
 
-	plan->providers = jv_array();
-	if (mirror != NULL) {
-		if (lock_file_find(plan->tree_fd, plan->tree_size, json_str(workspace, "cwd"), &lock, &len, err) < 0)
-			return -1;
-		jv_free(take_jv(&plan->providers));
-		if (providers_find(mirror, lock, len, &plan->providers, err) < 0 ||
-		    providers_digest(state, mirror, PROVIDERS_MIRRORED, &plan->providers, err) < 0)
-			return -1;
-	}
-	if (fetched_find(state, run, plan->seal, plan->tree_fd, plan->tree_size, plan->providers, &plan->fetched, err) < 0 ||
+	if (fetched_find(state, run, plan->seal, plan->tree_fd, plan->tree_size, &plan->providers, &plan->fetched, err) < 0 ||
+	    (jv_is_valid(plan->providers) && providers_digest(state, mirror, PROVIDERS_MIRRORED, &plan->providers, err) < 0) ||
 	    fetched_digest(state, &plan->fetched, err) < 0)
 		return -1;
+	if (!jv_is_valid(plan->providers))
+		plan->providers = jv_array();
 	if (!same_text(json_str(plan->seal, "modules_sha256"), plan->fetched.modules_sha256))
 		return plan_part_differs(PLAN_PART_MODULE, NULL, err);
 	auto_jv all = jv_is_valid(plan->fetched.providers)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "io.h"
-#include "lock_file.h"
 #include "package.h"
 #include "program.h"
 
@@ -70,13 +69,13 @@ static int locate(int mirror_fd, jv locked, char path[PATH_MAX], struct sbx_erro
 	return is_there(mirror_fd, path, 0, err);
 }
 
-int providers_find(const char *mirror, const char *lock, size_t len, jv *found, struct sbx_error *err)
+int providers_find(const char *mirror, jv locked, jv *found, struct sbx_error *err)
 {
 	auto_fd mirror_fd = open_mirror(mirror, err);
-	auto_jv locked = jv_invalid(), list = jv_array();
+	auto_jv list = jv_array();
 	char path[PATH_MAX];
 
-	if (mirror_fd < 0 || (lock != NULL && lock_file_read(lock, len, &locked, err) < 0))
+	if (mirror_fd < 0)
 		return -1;
 	for (int i = 0, n = json_length(locked); i < n; i++) {
 		auto_jv one = json_at(locked, i);

@@ -7,11 +7,11 @@
 #include "json.h"
 #include "state.h"
 
-/* Look up what the lock file (LEN bytes at LOCK; NULL: there is none) names in MIRROR, a directory. *FOUND, the
- * caller's: an array of {source, version, hashes, path} in the order of the lock file, PATH relative to the mirror: the
- * unpacked package for this machine's platform, else the packed one. What is not there is left out. "mirror_missing"
- * (78), "lock_invalid" (65), "provider_unsafe" (78) for a package that leads out of the mirror. */
-int providers_find(const char *mirror, const char *lock, size_t len, jv *found, struct sbx_error *err);
+/* Look up LOCKED (lock_file.h; borrowed) in MIRROR, a directory. *FOUND, the caller's: an array of {source, version,
+ * hashes, path} in the order of the lock file, PATH relative to the mirror: the unpacked package for this machine's
+ * platform, else the packed one. What is not there is left out. "mirror_missing" (78), "provider_unsafe" (78) for a
+ * package that leads out of the mirror. */
+int providers_find(const char *mirror, jv locked, jv *found, struct sbx_error *err);
 
 /* Who has chosen what lies there. A mirror is the operator's: "provider_not_locked" (77) where the lock file has digests of
  * unpacked packages, and not this one's; a packed one is left to terraform to compare. What was fetched came from elsewhere:

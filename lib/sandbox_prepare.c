@@ -10,7 +10,6 @@
 #include "call.h"
 #include "hostcheck.h"
 #include "io.h"
-#include "lock_file.h"
 #include "plan_format.h"
 #include "plan_room.h"
 #include "programs.h"
@@ -210,21 +209,6 @@ static int take_tree(struct prepared *p, const struct config *config, struct sbx
 	return p->job.tree.fd < 0 ? -1 : 0;
 }
 
-/* What of the mirror the run is shown: what the lock file in its directory names, whatever it is that reads it. */
-static int find_providers(struct prepared *p, struct sbx_error *err)
-{
-	auto_jv workspace = json_object(p->run, "workspace");
-	const char *mirror = json_str(p->run, "mirror");
-	auto_free char *lock = NULL;
-	size_t len;
-
-	if (mirror == NULL || p->job.tree.fd < 0)
-		return 0;
-	if (lock_file_find(p->job.tree.fd, p->job.tree.size, json_str(workspace, "cwd"), &lock, &len, err) < 0)
-		return -1;
-	return providers_find(mirror, lock, len, &p->providers, err);
-}
-
 /* What of Terraform's configuration a plan does not say. */
 static int find_configuration(struct prepared *p, struct sbx_error *err)
 {
@@ -247,8 +231,7 @@ static int take_parts(struct prepared *p, const struct config *config, const str
 {
 	const char *mirror = json_str(p->run, "mirror");
 
-	if (find_providers(p, err) < 0 ||
-	    fetched_find(state, p->run, p->seal, p->job.tree.fd, p->job.tree.size, p->providers, &p->fetched, err) < 0)
+	if (fetched_find(state, p->run, p->seal, p->job.tree.fd, p->job.tree.size, &p->providers, &p->fetched, err) < 0)
 		return -1;
 	if (!sandbox_makes_plan(p->run))
 		return programs_check(p->run, err);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
+#include "lock_file.h"
 #include "unit.h"
 
 #if defined(__x86_64__)
@@ -56,10 +57,11 @@ static const char *code(void)
 static jv found_from(enum providers_from from, const char *source, const char *body)
 {
 	char lock[512];
+	auto_jv locked = jv_invalid();
 	jv list = jv_invalid();
 
 	snprintf(lock, sizeof lock, "provider \"%s\" {\n  version = \"1.2.3\"\n%s}\n", source, body);
-	if (providers_find(mirror, lock, strlen(lock), &list, &err) < 0)
+	if (lock_file_read(lock, strlen(lock), &locked, &err) < 0 || providers_find(mirror, locked, &list, &err) < 0)
 		return jv_invalid();
 	if (providers_digest(&state, mirror, from, &list, &err) < 0) {
 		jv_free(list);
@@ -92,8 +94,9 @@ static void test_found(void)
 	put("a.b/c/e/1.2.4/" PLATFORM "/p", "one");
 	auto_jv none = found("a.b/c/e", "");
 	CHECK(json_length(none) == 0);
+	auto_jv nothing = jv_array();
 	jv empty = jv_invalid();
-	CHECK(providers_find(mirror, NULL, 0, &empty, &err) == 0 && json_length(empty) == 0);
+	CHECK(providers_find(mirror, nothing, &empty, &err) == 0 && json_length(empty) == 0);
 	jv_free(empty);
 }
 
@@ -139,7 +142,8 @@ static void test_refused(void)
 	CHECK_STR(code(), "provider_unsafe");
 	snprintf(saved, sizeof saved, "%s", mirror);
 	snprintf(mirror, sizeof mirror, "%s/none", place);
-	CHECK(providers_find(mirror, NULL, 0, &none, &err) < 0 && err.class == SBX_CONFIG);
+	auto_jv nothing = jv_array();
+	CHECK(providers_find(mirror, nothing, &none, &err) < 0 && err.class == SBX_CONFIG);
 	CHECK(strstr(err.hint, "policy.yaml") != NULL);
 	CHECK_STR(code(), "mirror_missing");
 	snprintf(mirror, sizeof mirror, "%s", saved);
