@@ -77,7 +77,8 @@ static void take_text(struct found *found, const char *name, const char *text, s
 {
 	if (name == NULL)
 		name = has_user(text, len) ? "address" : NULL;
-	else if (len == 0 || setting_is_ours(text, len) || (strcmp(name, "credentials") == 0 && memchr(text, '{', len) == NULL))
+	else if (len == 0 || setting_is_ours(text, len) ||
+		 (strcmp(name, "credentials") == 0 && memchr(text, '{', len) == NULL))
 		name = NULL;
 	if (name != NULL)
 		found->secret = name;
@@ -153,7 +154,8 @@ static int take_block(struct hcl_lex *lex, struct found *found)
 			found->secret = secret;
 		if (secret != NULL && !is_name)
 			continue;
-		if (buf_add(&found->settings, text, len, &too_large) < 0 || buf_add(&found->settings, "\n", 1, &too_large) < 0)
+		if (buf_add(&found->settings, text, len, &too_large) < 0 ||
+		    buf_add(&found->settings, "\n", 1, &too_large) < 0)
 			return -1;
 	}
 }
@@ -300,7 +302,8 @@ static int take_file(void *context, const char *name, const char *bytes, size_t 
 
 	(void)err;
 	found->in_override = is_override(name);
-	if (bytes == NULL || (tf_file_is_json(name) ? take_json(found, bytes, len) : take_native(found, bytes, len)) < 0)
+	if (bytes == NULL ||
+	    (tf_file_is_json(name) ? take_json(found, bytes, len) : take_native(found, bytes, len)) < 0)
 		found->unreadable = 1;
 	return 0;
 }
@@ -329,13 +332,14 @@ static int refuse_arguments(jv run, struct sbx_error *err)
 	return 0;
 }
 
-/* Terraform writes the backend's settings into the plan file, and an apply works with those alone: a secret there would be kept with the
- * plan, and it would be the plan's and not the apply's. */
+/* Terraform writes the backend's settings into the plan file, and an apply works with those alone: a secret there would
+ * be kept with the plan, and it would be the plan's and not the apply's. */
 static int refuse_secret(const char *name, struct sbx_error *err)
 {
-	sbx_fail(err, SBX_DENIED, "backend_secret", "the configuration gives the backend a secret (%s), which would stand in the plan file",
-		 name);
-	return sbx_hint(err, "take it out: for a kubernetes or s3 backend the tool has a credential as a file (credentials: in its policy); "
+	sbx_fail(err, SBX_DENIED, "backend_secret",
+		 "the configuration gives the backend a secret (%s), which would stand in the plan file", name);
+	return sbx_hint(err, "take it out: for a kubernetes or s3 backend the tool has a credential as a file "
+			     "(credentials: in its policy); "
 			     "an http backend takes none");
 }
 
@@ -344,8 +348,7 @@ int backend_of(jv run, int tree_fd, uint64_t size, jv *backend, struct sbx_error
 	auto_jv workspace = json_object(run, "workspace"), env = json_object(run, "env");
 	const char *cwd = json_str(workspace, "cwd"), *named = json_str(env, "TF_WORKSPACE");
 	struct found found = {.settings = BUF_INIT(settings_max)};
-	const struct tree_taker taker = {
-		.wanted = tf_file_is, .take = take_file, .context = &found, .max = file_max};
+	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = &found, .max = file_max};
 	char sha256[DIGEST_HEX_SIZE];
 
 	int result = refuse_arguments(run, err);

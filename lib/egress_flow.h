@@ -19,8 +19,8 @@ void egress_flow_init(struct egress_flow *flow);
 
 /* Read what FROM says, once; *GOT is how many bytes. 1: it may have more to say, 0: not now, -1: it has broken off. */
 int egress_flow_take(struct egress_flow *flow, int from, size_t *got);
-/* Write it to TO, and its end, which is not said where CLOSES: closing TO does. 1: TO has all of it, 0: it takes no more now, -1: it
- * has broken off. */
+/* Write it to TO, and its end, which is not said where CLOSES: closing TO does. 1: TO has all of it, 0: it takes no
+ * more now, -1: it has broken off. */
 int egress_flow_give(struct egress_flow *flow, int to, int closes);
 
 int egress_flow_has_room(const struct egress_flow *flow);

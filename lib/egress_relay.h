@@ -1,9 +1,9 @@
-/* Connections out of a sandbox, to pinned addresses and nowhere else. For each destination there is a listening socket in the
- * sandbox's network (isolate_net.h); what connects there is joined to a connection that is dialled here, to the one address that
- * was decided before the sandbox began. The other side is never asked where it wants to go.
+/* Connections out of a sandbox, to pinned addresses and nowhere else. For each destination there is a listening socket
+ * in the sandbox's network (isolate_net.h); what connects there is joined to a connection that is dialled here, to the
+ * one address that was decided before the sandbox began. The other side is never asked where it wants to go.
  *
- * Bytes go both ways through a buffer for each direction, so that a side that does not read holds up nobody but itself. An end
- * of one direction is passed on (shutdown), and so is a reset. */
+ * Bytes go both ways through a buffer for each direction, so that a side that does not read holds up nobody but itself.
+ * An end of one direction is passed on (shutdown), and so is a reset. */
 #ifndef SBX_EGRESS_RELAY_H
 #define SBX_EGRESS_RELAY_H
 
@@ -51,10 +51,11 @@ typedef void egress_report(void *context, const struct egress_connection *connec
 
 struct egress_relay;
 
-/* LISTENERS[i] (borrowed, non-blocking) leads to DESTINATIONS[i] (borrowed). NULL: "os_error" (71) or "no_memory" (71). */
-struct egress_relay *egress_relay_open(const struct egress_destination *destinations, const int *listeners, size_t count,
-				       const struct egress_limits *limits, egress_report *report, void *context,
-				       struct sbx_error *err);
+/* LISTENERS[i] (borrowed, non-blocking) leads to DESTINATIONS[i] (borrowed). NULL: "os_error" (71) or "no_memory" (71).
+ */
+struct egress_relay *egress_relay_open(const struct egress_destination *destinations, const int *listeners,
+				       size_t count, const struct egress_limits *limits, egress_report *report,
+				       void *context, struct sbx_error *err);
 /* Ends every connection, with a report each. NULL is allowed. */
 void egress_relay_close(struct egress_relay *relay);
 

@@ -19,7 +19,7 @@ int entry_keep_begin(uint32_t flags, int cwd_fd, struct sbx_error *err);
 
 /* After it: *ARTIFACT is new and sealed, or NULL when there is no such directory. "unsafe_tree", "tree_too_large" (65);
  * "artifact_unsafe" (65) for what is no directory. */
-int entry_keep_take(const struct entry_keep *keep, int cwd_fd, struct artifacts *artifacts, const struct artifact **artifact,
-		    struct sbx_error *err);
+int entry_keep_take(const struct entry_keep *keep, int cwd_fd, struct artifacts *artifacts,
+		    const struct artifact **artifact, struct sbx_error *err);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* 1 for a name (LEN bytes) that makes a program load, start or log something else than what the policy says: no credential and
- * no fixed setting needs one. */
+/* 1 for a name (LEN bytes) that makes a program load, start or log something else than what the policy says: no
+ * credential and no fixed setting needs one. */
 int env_name_is_forbidden(const char *name, size_t len);
 
 #endif

@@ -1,12 +1,13 @@
-/* What may be fetched: providers: and modules: of policy.yaml, lists of patterns in which '*' stands for any text without
- * a slash. What is compared is the source as Terraform understands it, without version, revision and subdirectory. */
+/* What may be fetched: providers: and modules: of policy.yaml, lists of patterns in which '*' stands for any text
+ * without a slash. What is compared is the source as Terraform understands it, without version, revision and
+ * subdirectory. */
 #ifndef SBX_FETCH_LIST_H
 #define SBX_FETCH_LIST_H
 
 #include "json.h"
 
-/* A pattern of providers: HOST/NAMESPACE/TYPE, where HOST is spelt out. A pattern of modules: HOST/NAMESPACE/NAME/SYSTEM
- * (a registry's), git::https://HOST/… or https://HOST/…. 1 when TEXT is one. */
+/* A pattern of providers: HOST/NAMESPACE/TYPE, where HOST is spelt out. A pattern of modules:
+ * HOST/NAMESPACE/NAME/SYSTEM (a registry's), git::https://HOST/… or https://HOST/…. 1 when TEXT is one. */
 int fetch_list_is_provider(const char *text);
 int fetch_list_is_module(const char *text);
 
@@ -15,14 +16,15 @@ enum module_kind {
 	MODULE_REGISTRY, /* PLACE: [HOST/]NAMESPACE/NAME/SYSTEM */
 	MODULE_GIT,	 /* PLACE: git::https://HOST/PATH */
 	MODULE_ARCHIVE,	 /* PLACE: https://HOST/PATH */
-	MODULE_OTHER,	 /* another transport, a user's name or a port in front, an escape, a part "..", a parameter that is not known */
+	MODULE_OTHER, /* another transport, a user's name or a port in front, an escape, a part "..", a parameter that
+			 is not known */
 };
 #define MODULE_PLACE_SIZE 512
 /* What a module's SOURCE is, and what a pattern is compared with ("" for the first and the last). */
 enum module_kind module_source(const char *source, char place[MODULE_PLACE_SIZE]);
 
-/* 1 when one of LIST (an array of patterns; invalid: none) has it. A registry's module without a host counts for that of
- * Terraform and that of OpenTofu. */
+/* 1 when one of LIST (an array of patterns; invalid: none) has it. A registry's module without a host counts for that
+ * of Terraform and that of OpenTofu. */
 int fetch_list_has_provider(jv list, const char *source);
 int fetch_list_has_module(jv list, const char *source);
 

@@ -64,7 +64,9 @@ int fetch_need_of(int tree_fd, uint64_t size, const char *dir, struct fetch_need
 
 	if (dir == NULL)
 		dir = ".";
-	return read_lock(tree_fd, size, dir, need, lock_sha256, err) < 0 ? -1 : read_calls(tree_fd, size, dir, need, lock_sha256, err);
+	return read_lock(tree_fd, size, dir, need, lock_sha256, err) < 0
+		       ? -1
+		       : read_calls(tree_fd, size, dir, need, lock_sha256, err);
 }
 
 static int providers_allowed(jv locked, jv fetch, struct sbx_error *err)
@@ -152,7 +154,8 @@ static int has_record(jv records, const char *key)
 	return 0;
 }
 
-static int check_manifest(const char *text, size_t len, const struct fetch_need *need, jv fetch, jv *dirs, struct sbx_error *err)
+static int check_manifest(const char *text, size_t len, const struct fetch_need *need, jv fetch, jv *dirs,
+			  struct sbx_error *err)
 {
 	struct sbx_error no_json = SBX_ERROR_INIT;
 	auto_jv file = jv_invalid(), list = json_array(fetch, "modules");
@@ -179,7 +182,8 @@ static int check_manifest(const char *text, size_t len, const struct fetch_need 
 
 int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct fetched *fetched, struct sbx_error *err)
 {
-	auto_fd dir = io_open_beneath(dir_fd, FETCHED_MODULES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
+	auto_fd dir =
+		io_open_beneath(dir_fd, FETCHED_MODULES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 	auto_jv dirs = jv_array();
 	auto_free char *text = NULL;
 	size_t len;
@@ -191,7 +195,8 @@ int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct 
 	if (io_check_trust(dir, "the directory of fetched modules", IO_TRUSTED, err) < 0)
 		return -1;
 	auto_fd packed = io_memfd("sbx-modules", err);
-	if (packed < 0 || tree_pack(dir, packed, fetched->modules_sha256, &fetched->modules_size, err) < 0 || io_seal(packed, err) < 0)
+	if (packed < 0 || tree_pack(dir, packed, fetched->modules_sha256, &fetched->modules_size, err) < 0 ||
+	    io_seal(packed, err) < 0)
 		return -1;
 	int there = tree_find(packed, fetched->modules_size, manifest_name, manifest_max, &text, &len, err);
 	if (there < 0 || (there == 0 && json_length(need->calls) > 0))
@@ -316,8 +321,8 @@ static int find_packages(jv run, jv wanted, struct fetched *fetched, struct sbx_
 	if (providers_find(path, wanted, &found, err) < 0)
 		return -1;
 	for (int i = 0, n = json_length(found); i < n; i++)
-		fetched->providers = json_append(take_jv(&fetched->providers),
-						 json_set_str(json_at(found, i), "from", FETCHED_DIR));
+		fetched->providers =
+			json_append(take_jv(&fetched->providers), json_set_str(json_at(found, i), "from", FETCHED_DIR));
 	return json_length(fetched->providers) == json_length(wanted)
 		       ? 0
 		       : not_fetched(run, "was not fetched whole: a provider is missing", err);
@@ -340,8 +345,8 @@ static int take_modules(jv run, const struct fetch_need *need, jv fetch, struct 
 }
 
 /* What the mirror does not have. */
-static int find_fetched(const struct state *state, jv run, const struct fetch_need *need, jv mirrored, struct fetched *fetched,
-			struct sbx_error *err)
+static int find_fetched(const struct state *state, jv run, const struct fetch_need *need, jv mirrored,
+			struct fetched *fetched, struct sbx_error *err)
 {
 	auto_jv fetch = json_object(run, "fetch");
 	/* A cluster's providers are in its image. */
@@ -358,8 +363,8 @@ static int find_fetched(const struct state *state, jv run, const struct fetch_ne
 	return find_packages(run, wanted, fetched, err) < 0 ? -1 : take_modules(run, need, fetch, fetched, err);
 }
 
-int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv *mirrored, struct fetched *fetched,
-		 struct sbx_error *err)
+int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv *mirrored,
+		 struct fetched *fetched, struct sbx_error *err)
 {
 	auto_jv fetch = json_object(run, "fetch"), workspace = json_object(run, "workspace");
 	const char *mirror = json_str(run, "mirror"), *dir = json_str(workspace, "cwd");

@@ -22,11 +22,14 @@
 
 /* What a directory asks for. */
 struct fetch_need {
-	jv calls;	/* module_calls.h */
-	jv locked;	/* lock_file.h */
+	jv calls;  /* module_calls.h */
+	jv locked; /* lock_file.h */
 	char key[65];
 };
-#define FETCH_NEED_NONE {.calls = jv_invalid(), .locked = jv_invalid()}
+#define FETCH_NEED_NONE                                                                                                \
+	{                                                                                                              \
+		.calls = jv_invalid(), .locked = jv_invalid()                                                          \
+	}
 void fetch_need_clear(struct fetch_need *need);
 #define auto_need __attribute__((cleanup(fetch_need_clear))) struct fetch_need
 
@@ -45,17 +48,20 @@ struct fetched {
 	int modules_fd; /* packed (tree.h), sealed, at offset 0; -1: none */
 	uint64_t modules_size;
 	char modules_sha256[DIGEST_HEX_SIZE]; /* "": none */
-	jv module_dirs; /* of the modules in it: array */
+	jv module_dirs;			      /* of the modules in it: array */
 };
-#define FETCHED_NONE {.dir_fd = -1, .providers = jv_invalid(), .modules_fd = -1, .module_dirs = jv_invalid()}
+#define FETCHED_NONE                                                                                                   \
+	{                                                                                                              \
+		.dir_fd = -1, .providers = jv_invalid(), .modules_fd = -1, .module_dirs = jv_invalid()                 \
+	}
 void fetched_clear(struct fetched *fetched);
 #define auto_fetched __attribute__((cleanup(fetched_clear))) struct fetched
 
-/* What RUN (policy.run), which works on a packed tree and runs the plan with SEAL (invalid: none), is shown of providers and
- * modules. *MIRRORED, the caller's: those of its mirror, as providers_find; left alone where RUN has none. FETCHED: what of
- * the rest was fetched. Nothing of that is looked for where RUN starts no terraform, fetches itself, or its policy lists
- * nothing that may be fetched. "lock_invalid" (65); what the policy does not list: as fetch_need_allowed; "not_fetched"
- * (66) when it is not there or not whole. */
+/* What RUN (policy.run), which works on a packed tree and runs the plan with SEAL (invalid: none), is shown of
+ * providers and modules. *MIRRORED, the caller's: those of its mirror, as providers_find; left alone where RUN has
+ * none. FETCHED: what of the rest was fetched. Nothing of that is looked for where RUN starts no terraform, fetches
+ * itself, or its policy lists nothing that may be fetched. "lock_invalid" (65); what the policy does not list: as
+ * fetch_need_allowed; "not_fetched" (66) when it is not there or not whole. */
 int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64_t size, jv *mirrored,
 		 struct fetched *fetched, struct sbx_error *err);
 
@@ -65,9 +71,10 @@ int fetched_digest(const struct state *state, struct fetched *fetched, struct sb
 /* The hint for RUN that makes a call of it succeed next time; returns -1. */
 int fetched_hint(jv run, struct sbx_error *err);
 
-/* Look at the modules of a product in the directory DIR_FD, made for NEED: they go to FETCHED, and are those that NEED calls
- * and FETCH lists. -1: "module_not_allowed" (77), "fetch_incomplete" (76), or as tree_pack. */
-int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct fetched *fetched, struct sbx_error *err);
+/* Look at the modules of a product in the directory DIR_FD, made for NEED: they go to FETCHED, and are those that NEED
+ * calls and FETCH lists. -1: "module_not_allowed" (77), "fetch_incomplete" (76), or as tree_pack. */
+int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct fetched *fetched,
+		    struct sbx_error *err);
 
 /* Where the product of NEED's key is kept, and where the packages of a PRODUCT are: paths, owned by the caller. */
 char *fetched_path(const struct state *state, const char *key, struct sbx_error *err);

@@ -21,7 +21,8 @@
 static int put_tree(int dir_fd, const char *name, int fd, uint64_t size, struct sbx_error *err)
 {
 	if (mkdirat(dir_fd, name, 0755) < 0)
-		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create", "cannot make the directory of what was fetched");
+		return sbx_fail_errno(err, SBX_CANNOT_CREATE, "cannot_create",
+				      "cannot make the directory of what was fetched");
 	if (fd < 0)
 		return 0;
 	auto_fd dir = io_open_dir(dir_fd, name, IO_MUST_EXIST, err);
@@ -44,7 +45,8 @@ static int look_at_providers(const struct state *state, const char *path, const 
 	if (place == NULL || providers_find(place, need->locked, &found, err) < 0)
 		return -1;
 	if (json_length(found) != json_length(need->locked))
-		return sbx_fail(err, SBX_PROTOCOL, "fetch_incomplete", "what was fetched is not whole: a provider is missing");
+		return sbx_fail(err, SBX_PROTOCOL, "fetch_incomplete",
+				"what was fetched is not whole: a provider is missing");
 	if (providers_digest(state, place, PROVIDERS_FETCHED, &found, err) < 0)
 		return -1;
 	for (int i = 0, n = json_length(found); i < n; i++) {
@@ -55,8 +57,8 @@ static int look_at_providers(const struct state *state, const char *path, const 
 }
 
 /* All that is to be said of the product in DIR_FD, at PATH. */
-static int look_at(const struct state *state, int dir_fd, const char *path, const struct fetch_need *need, jv fetch, jv *facts,
-		   struct sbx_error *err)
+static int look_at(const struct state *state, int dir_fd, const char *path, const struct fetch_need *need, jv fetch,
+		   jv *facts, struct sbx_error *err)
 {
 	auto_jv providers = jv_invalid();
 	auto_fetched fetched = FETCHED_NONE;
@@ -81,7 +83,8 @@ static int put_note(int dir_fd, const struct fetched_keeper *keeper, struct sbx_
 	return json_write(note, &text, err) < 0 ? -1 : io_create_file(dir_fd, FETCHED_MADE, text.data, text.len, err);
 }
 
-/* The product that is there is left: it says the same as FACTS, or a person has put it there; FACTS are its own then. */
+/* The product that is there is left: it says the same as FACTS, or a person has put it there; FACTS are its own then.
+ */
 static int is_left(const struct state *state, int all, const struct fetch_need *need, jv fetch, jv *facts)
 {
 	struct sbx_error unusable = SBX_ERROR_INIT;
@@ -131,7 +134,8 @@ static int put_in_place(int all, const char *new, const char *key, struct sbx_er
 }
 
 static int fill(const struct state *state, int dir_fd, const char *path, const struct fetched_keeper *keeper,
-		const struct fetch_need *need, jv fetch, const struct fetched_trees *trees, jv *facts, struct sbx_error *err)
+		const struct fetch_need *need, jv fetch, const struct fetched_trees *trees, jv *facts,
+		struct sbx_error *err)
 {
 	if (put_tree(dir_fd, FETCHED_MODULES, trees->modules_fd, trees->modules_size, err) < 0 ||
 	    put_tree(dir_fd, FETCHED_PROVIDERS, trees->providers_fd, trees->providers_size, err) < 0 ||
@@ -140,8 +144,8 @@ static int fill(const struct state *state, int dir_fd, const char *path, const s
 	return syncfs(dir_fd) == 0 ? 0 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot write what was fetched");
 }
 
-int fetched_keep(const struct state *state, const struct fetched_keeper *keeper, const struct fetch_need *need, jv fetch,
-		 const struct fetched_trees *trees, jv *kept, struct sbx_error *err)
+int fetched_keep(const struct state *state, const struct fetched_keeper *keeper, const struct fetch_need *need,
+		 jv fetch, const struct fetched_trees *trees, jv *kept, struct sbx_error *err)
 {
 	char name[sizeof FETCHED_HALF_MADE + STATE_ID_SIZE];
 	struct sbx_error late = SBX_ERROR_INIT;
@@ -150,7 +154,8 @@ int fetched_keep(const struct state *state, const struct fetched_keeper *keeper,
 
 	snprintf(name, sizeof name, FETCHED_HALF_MADE "%.32s", keeper->call);
 	auto_free char *path = all < 0 ? NULL : fetched_path(state, name, err);
-	if (path == NULL || fetched_make_room(state, keeper->principal, trees->modules_size + trees->providers_size, need->key, err) < 0)
+	if (path == NULL || fetched_make_room(state, keeper->principal, trees->modules_size + trees->providers_size,
+					      need->key, err) < 0)
 		return -1;
 	auto_fd dir = io_open_dir(all, name, IO_CREATE, err);
 	int result = dir < 0 ? -1 : fill(state, dir, path, keeper, need, fetch, trees, &facts, err);

@@ -194,8 +194,10 @@ static int make_room(struct look *look, int all, uint64_t bytes, struct sbx_erro
 {
 	/* Fetches alone never come there. */
 	if (look->is_full) {
-		sbx_fail(err, SBX_UNAVAILABLE, "fetched_full", "more than %d products of fetches are kept", PRODUCTS_MAX);
-		return sbx_hint(err, "what a person has put into %s/ in the state directory, a person removes", FETCHED_DIR);
+		sbx_fail(err, SBX_UNAVAILABLE, "fetched_full", "more than %d products of fetches are kept",
+			 PRODUCTS_MAX);
+		return sbx_hint(err, "what a person has put into %s/ in the state directory, a person removes",
+				FETCHED_DIR);
 	}
 	for (size_t i = 0; i < look->count; i++) {
 		struct product *product = &look->list[i];
@@ -211,14 +213,19 @@ static int make_room(struct look *look, int all, uint64_t bytes, struct sbx_erro
 	}
 	if (look->theirs < LIMIT_FETCHED && look->bytes + bytes <= LIMIT_FETCHED_TOTAL)
 		return 0;
-	sbx_fail(err, SBX_UNAVAILABLE, "fetched_full", "%zu products of fetches, with %llu MiB, are kept, and all of them are needed",
-		 look->count, (unsigned long long)(look->bytes >> 20));
-	return sbx_hint(err, "at most %d of one principal and %llu MiB of all are kept: apply the plans that were made with them, or wait until "
-			     "they expire; what a person has put into %s/ in the state directory stays until a person removes it",
-			LIMIT_FETCHED, (unsigned long long)(LIMIT_FETCHED_TOTAL >> 20), FETCHED_DIR);
+	sbx_fail(err, SBX_UNAVAILABLE, "fetched_full",
+		 "%zu products of fetches, with %llu MiB, are kept, and all of them are needed", look->count,
+		 (unsigned long long)(look->bytes >> 20));
+	return sbx_hint(
+		err,
+		"at most %d of one principal and %llu MiB of all are kept: apply the plans that were made with them, "
+		"or wait until "
+		"they expire; what a person has put into %s/ in the state directory stays until a person removes it",
+		LIMIT_FETCHED, (unsigned long long)(LIMIT_FETCHED_TOTAL >> 20), FETCHED_DIR);
 }
 
-int fetched_make_room(const struct state *state, const char *principal, uint64_t bytes, const char *key, struct sbx_error *err)
+int fetched_make_room(const struct state *state, const char *principal, uint64_t bytes, const char *key,
+		      struct sbx_error *err)
 {
 	struct look look = {.principal = principal, .key = key, .list = calloc(PRODUCTS_MAX, sizeof *look.list)};
 	auto_fd all = state_dir(state, FETCHED_DIR, err);

@@ -10,17 +10,17 @@
 
 /* What was found to be right: whoever goes on to run the plan need not open it again. All of it is owned. */
 struct checked_plan {
-	jv seal;	      /* invalid for a call that names no plan; then there is nothing else either */
-	jv programs, mounts;  /* of the call's run (programs.h) */
-	jv providers;	      /* of the kept tree's lock file (providers.h), in the mirror */
+	jv seal;		/* invalid for a call that names no plan; then there is nothing else either */
+	jv programs, mounts;	/* of the call's run (programs.h) */
+	jv providers;		/* of the kept tree's lock file (providers.h), in the mirror */
 	struct fetched fetched; /* and what was fetched for it */
-	int plan_fd, tree_fd; /* sealed memory at offset 0 */
+	int plan_fd, tree_fd;	/* sealed memory at offset 0 */
 	uint64_t plan_size, tree_size;
 };
 #define CHECKED_PLAN_NONE                                                                                              \
 	{                                                                                                              \
 		.seal = jv_invalid(), .programs = jv_invalid(), .mounts = jv_invalid(), .providers = jv_invalid(),     \
-		.fetched = FETCHED_NONE, .plan_fd = -1, .tree_fd = -1                                                                           \
+		.fetched = FETCHED_NONE, .plan_fd = -1, .tree_fd = -1                                                  \
 	}
 void checked_plan_clear(struct checked_plan *plan);
 #define auto_checked_plan __attribute__((cleanup(checked_plan_clear))) struct checked_plan

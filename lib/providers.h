@@ -13,14 +13,16 @@
  * package that leads out of the mirror. */
 int providers_find(const char *mirror, jv locked, jv *found, struct sbx_error *err);
 
-/* Who has chosen what lies there. A mirror is the operator's: "provider_not_locked" (77) where the lock file has digests of
- * unpacked packages, and not this one's; a packed one is left to terraform to compare. What was fetched came from elsewhere:
- * the same for each package whose digest does not stand in the lock file, for nothing else says that a person chose it. */
+/* Who has chosen what lies there. A mirror is the operator's: "provider_not_locked" (77) where the lock file has
+ * digests of unpacked packages, and not this one's; a packed one is left to terraform to compare. What was fetched came
+ * from elsewhere: the same for each package whose digest does not stand in the lock file, for nothing else says that a
+ * person chose it. */
 enum providers_from { PROVIDERS_MIRRORED, PROVIDERS_FETCHED };
 
 /* For each entry of *FOUND: "package", its digest (package.h), remembered like those of programs, in the place of
  * "hashes". Nobody but root or we may be able to write to it ("unsafe_file", 78). */
-int providers_digest(const struct state *state, const char *mirror, enum providers_from from, jv *found, struct sbx_error *err);
+int providers_digest(const struct state *state, const char *mirror, enum providers_from from, jv *found,
+		     struct sbx_error *err);
 
 /* Which provider of EXPECTED (as above, digested) is missing in FOUND or is another one there, or is there and was not
  * expected: its source, borrowed from either; NULL when they are the same. */

@@ -38,27 +38,28 @@ struct egress_pins;
 
 /* What a run is given. Everything is borrowed. */
 struct sandbox_job {
-	jv run;			   /* policy.run */
-	jv settings;		   /* drivers.NAME of sbx.yaml */
-	jv seal;		   /* of the plan that it runs; invalid for none: then none of the next three is compared inside */
-	jv programs, mounts;	   /* digests by name and by path (programs.h) */
-	jv providers;		   /* packages that it is shown, of the mirror and fetched ones (providers.h, fetched.h); invalid for none */
-	const char *fetched;	   /* where the fetched ones are */
-	int fetches;		   /* its steps keep modules and providers */
-	const char *call, *tool;   /* for the names of what a driver makes */
-	const char *backend; /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
-				other */
-	const char *rc;		   /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
-	const struct egress_pins *pins; /* sandbox_egress.h; NULL: none */
-	struct sandbox_file tree;  /* packed (tree.h) */
-	struct sandbox_file modules; /* too: those that were fetched for it */
-	struct sandbox_file plan;  /* becomes the artefact "plan" */
-	struct sandbox_file state; /* access read: the content; write: its digest alone (fd -1) */
+	jv run;	     /* policy.run */
+	jv settings; /* drivers.NAME of sbx.yaml */
+	jv seal;     /* of the plan that it runs; invalid for none: then none of the next three is compared inside */
+	jv programs, mounts; /* digests by name and by path (programs.h) */
+	jv providers; /* packages that it is shown, of the mirror and fetched ones (providers.h, fetched.h); invalid for
+			 none */
+	const char *fetched;	 /* where the fetched ones are */
+	int fetches;		 /* its steps keep modules and providers */
+	const char *call, *tool; /* for the names of what a driver makes */
+	const char *backend;	 /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
+				    other */
+	const char *rc; /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
+	const struct egress_pins *pins;	 /* sandbox_egress.h; NULL: none */
+	struct sandbox_file tree;	 /* packed (tree.h) */
+	struct sandbox_file modules;	 /* too: those that were fetched for it */
+	struct sandbox_file plan;	 /* becomes the artefact "plan" */
+	struct sandbox_file state;	 /* access read: the content; write: its digest alone (fd -1) */
 	struct sandbox_file signed_text; /* signed_text.h */
-	const char *state_file;	   /* access write: the working copy, bound */
-	const char *signals;	   /* file with the signal table for sbx-plan; NULL where no step analyses */
-	int credentials_fd;	   /* -1: none */
-	int locks[SANDBOX_LOCKS];  /* inherited by the driver until it has ended */
+	const char *state_file;		 /* access write: the working copy, bound */
+	const char *signals;		 /* file with the signal table for sbx-plan; NULL where no step analyses */
+	int credentials_fd;		 /* -1: none */
+	int locks[SANDBOX_LOCKS];	 /* inherited by the driver until it has ended */
 	size_t lock_count;
 	const struct scrub *scrub;
 	int run_fd;    /* state/runs/CALL: "stdout" and "stderr" are written there */
@@ -84,7 +85,8 @@ struct sandbox_outcome {
 	int signal;	   /* that killed it; 0: none */
 	int state_changed; /* a step wrote to a state that it had for reading */
 	jv isolation;	   /* what sbx-entry measured */
-	jv connections;	   /* array of {destination, address, sent, received, took_ms, end}: out of the sandbox, each at its end */
+	jv connections;	   /* array of {destination, address, sent, received, took_ms, end}: out of the sandbox, each at
+			      its end */
 	jv artifacts;	   /* array of {name, sha256, size} */
 	jv shown;	   /* array: sandbox_shown.h */
 	size_t shown_room; /* what more of them may take in the call */
@@ -94,9 +96,9 @@ struct sandbox_outcome {
 	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
 	int modules_fd, providers_fd; /* what a run that fetches has kept, packed (tree.h), owned; -1: none */
 	uint64_t modules_size, providers_size;
-	jv fetched;	   /* fetched_keep.h; invalid: nothing */
+	jv fetched; /* fetched_keep.h; invalid: nothing */
 	struct sandbox_text out, err;
-	size_t err_before; /* bytes of err that were kept when the last step began */
+	size_t err_before;	  /* bytes of err that were kept when the last step began */
 	struct sbx_error trouble; /* why: a refusal, a plan that cannot be read, a driver that died; may be empty */
 	int64_t took_ms;
 };
@@ -107,7 +109,8 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome);
  * sbx-policy makes). */
 int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, struct sbx_error *err);
 
-/* The step's program has the name and its argv[1] is WORD, or WORD is NULL (for hints about a failed "terraform init"). */
+/* The step's program has the name and its argv[1] is WORD, or WORD is NULL (for hints about a failed "terraform init").
+ */
 int sandbox_step_is(jv run, unsigned step, const char *program, const char *word);
 
 #endif

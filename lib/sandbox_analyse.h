@@ -16,7 +16,8 @@ struct analysis {
 };
 
 void analysis_init(struct analysis *analysis);
-/* Start sbx-plan for plans of FORMAT (plan_format.h) with the signal table in the file SIGNALS; it confines itself before it reads the first byte. */
+/* Start sbx-plan for plans of FORMAT (plan_format.h) with the signal table in the file SIGNALS; it confines itself
+ * before it reads the first byte. */
 int analysis_start(struct analysis *analysis, const char *format, const char *signals, struct sbx_error *err);
 int analysis_running(const struct analysis *analysis);
 
@@ -27,7 +28,8 @@ int analysis_blocked(const struct analysis *analysis);
 int analysis_pump(struct analysis *analysis, struct sbx_error *err);
 
 /* The step has ended: give it the rest and the end of input, wait until DEADLINE (clock_mono_ms) for the answer. 0:
- * *ANSWER is the caller's: an object with a verdict, data_destroyed, both digests and findings. -1: "plan_unreadable" (1; the class of a failed command), "timeout" (69). */
+ * *ANSWER is the caller's: an object with a verdict, data_destroyed, both digests and findings. -1: "plan_unreadable"
+ * (1; the class of a failed command), "timeout" (69). */
 int analysis_finish(struct analysis *analysis, int64_t deadline, jv *answer, struct sbx_error *err);
 
 void analysis_clear(struct analysis *analysis);

@@ -29,8 +29,8 @@ int64_t driver_grace_ms(jv run);
  * and its stdout on OUT: its exit status, or -1 with ERR. */
 int driver_check(const char *name, jv settings, int out, struct sbx_error *err);
 
-/* `sbx-run-NAME --mend CALL`, with the same on its stdin: nothing of CALL's sandbox is left when it returns 0. "mend_failed" (69). The local driver
- * leaves nothing and is not asked. */
+/* `sbx-run-NAME --mend CALL`, with the same on its stdin: nothing of CALL's sandbox is left when it returns 0.
+ * "mend_failed" (69). The local driver leaves nothing and is not asked. */
 int driver_mend(const char *name, jv settings, const char *call, struct sbx_error *err);
 
 void driver_clear(struct driver *driver);

@@ -40,7 +40,8 @@ struct run {
 /* Tell the driver to stop, once; the first reason stands. */
 void sandbox_stop(struct run *run, enum stop why);
 
-/* After the streams are finished: the step that ended with a failure, with its last words, for the person who looks on. */
+/* After the streams are finished: the step that ended with a failure, with its last words, for the person who looks on.
+ */
 void sandbox_say_failure(const struct run *run);
 
 /* After the streams are finished: what the check said that refused, as the hint of the refusal. */

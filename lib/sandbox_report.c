@@ -59,13 +59,20 @@ const char *sandbox_verdict(const struct sandbox_outcome *outcome)
 	return plan_verdict_name(verdict);
 }
 
-/* Whether terraform init failed for something that it could not get; its other failures explain themselves. The words are those of Terraform 1.5 to 1.14 and
- * of OpenTofu. */
+/* Whether terraform init failed for something that it could not get; its other failures explain themselves. The words
+ * are those of Terraform 1.5 to 1.14 and of OpenTofu. */
 static int is_unfetched(const struct buf *errors)
 {
-	static const char *const signs[] = {"Failed to query available provider", "Failed to install provider", "Could not retrieve",
-					    "Could not download module", "Failed to download module", "Failed to resolve provider",
-					    "provider registry", "dependency lock file", "lock file is read-only", "Module not installed"};
+	static const char *const signs[] = {"Failed to query available provider",
+					    "Failed to install provider",
+					    "Could not retrieve",
+					    "Could not download module",
+					    "Failed to download module",
+					    "Failed to resolve provider",
+					    "provider registry",
+					    "dependency lock file",
+					    "lock file is read-only",
+					    "Module not installed"};
 
 	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
 		if (strstr(buf_str(errors), signs[i]) != NULL)
@@ -78,7 +85,8 @@ static int add_said(struct buf *text, const char *front, const char *word, struc
 	return word[0] == '\0' ? 0 : buf_addf(text, err, "%s%s", front, word);
 }
 
-/* That another run holds the state's lock, or died with it, and how it is taken away ("state_locked"). Invalid: it is not that. */
+/* That another run holds the state's lock, or died with it, and how it is taken away ("state_locked"). Invalid: it is
+ * not that. */
 static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
 {
 	const struct buf *errors = &outcome->err.bytes;
@@ -92,11 +100,15 @@ static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
 		return jv_invalid();
 	auto_jv workspace = json_object(run, "workspace");
 	const char *name = json_str(workspace, "name"), *dir = json_str(workspace, "cwd");
-	if (buf_addf(&text, &err, "the state has the lock %s", lock.id) < 0 || add_said(&text, ", for ", lock.operation, &err) < 0 ||
-	    add_said(&text, ", by ", lock.who, &err) < 0 || add_said(&text, ", since ", lock.created, &err) < 0 ||
-	    add_said(&text, "; of that run tells sbx-audit show --request-id ", lock.call, &err) < 0 ||
-	    buf_addf(&text, &err, "; once it has ended for good: terraform_force_unlock {dir: \"%s%s%s\", lock_id: \"%s\"}, which a person signs",
-		     name != NULL ? name : "", name != NULL && name[0] != '\0' ? ":" : "", dir != NULL ? dir : ".", lock.id) < 0) {
+	if (buf_addf(&text, &err, "the state has the lock %s", lock.id) < 0 ||
+	    add_said(&text, ", for ", lock.operation, &err) < 0 || add_said(&text, ", by ", lock.who, &err) < 0 ||
+	    add_said(&text, ", since ", lock.created, &err) < 0 ||
+	    add_said(&text, "; what became of that run: sbx-audit show --request-id ", lock.call, &err) < 0 ||
+	    buf_addf(&text, &err,
+		     "; once it has ended for good: terraform_force_unlock {dir: \"%s%s%s\", lock_id: \"%s\"}, which a "
+		     "person signs",
+		     name != NULL ? name : "", name != NULL && name[0] != '\0' ? ":" : "", dir != NULL ? dir : ".",
+		     lock.id) < 0) {
 		log_error(&err);
 		return jv_invalid();
 	}

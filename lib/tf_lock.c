@@ -38,7 +38,8 @@ static void take_words(const char *value, size_t len, const char *more, size_t m
 {
 	out[0] = '\0';
 	for (size_t i = 0; i < len; i++)
-		if (value[i] == '\0' || (strchr(letters_and_digits, value[i]) == NULL && strchr(more, value[i]) == NULL))
+		if (value[i] == '\0' ||
+		    (strchr(letters_and_digits, value[i]) == NULL && strchr(more, value[i]) == NULL))
 			return;
 	if (len > max)
 		return;
@@ -105,7 +106,8 @@ static int take_info(struct lines *lines, struct tf_lock *lock)
 	return 1;
 }
 
-/* The http backend says "ID=…", maybe on the next line, and behind it the lock that was asked for instead of the one that is there. */
+/* The http backend says "ID=…", maybe on the next line, and behind it the lock that was asked for instead of the one
+ * that is there. */
 static int take_http(struct lines *lines, const char *rest, size_t len, struct tf_lock *lock)
 {
 	static const char id[] = "ID=";

@@ -4,14 +4,15 @@
 
 #include "json.h"
 
-/* 1 when a step of RUN (policy.run), which runs the plan with SEAL (invalid: none), may be one of the two, whatever the policy
- * calls it. */
+/* 1 when a step of RUN (policy.run), which runs the plan with SEAL (invalid: none), may be one of the two, whatever the
+ * policy calls it. */
 int tf_run_is(jv run, jv seal);
 
 /* 1 when RUN is the local driver's. */
 int tf_run_is_local(jv run);
 
-/* How many steps of RUN, or of a tool, keep WHAT they fetch: SANDBOX_KEPT_MODULES, SANDBOX_KEPT_PROVIDERS (steps.h), NULL for either. */
+/* How many steps of RUN, or of a tool, keep WHAT they fetch: SANDBOX_KEPT_MODULES, SANDBOX_KEPT_PROVIDERS (steps.h),
+ * NULL for either. */
 int tf_run_keeps(jv run, const char *what);
 
 #endif

@@ -5,10 +5,14 @@
 #include "unshown.h"
 
 struct unshown {
-	jv places;  /* array */
-	jv modules; /* array: directories that were looked at, or are to be */
+	jv places;		/* array */
+	jv modules;		/* array: directories that were looked at, or are to be */
 	const char *dir, *file; /* at hand */
-	enum { UNSHOWN_NOT_FETCHED, UNSHOWN_FETCHED, UNSHOWN_IN_FETCHED } fetched; /* modules from elsewhere; and we are in one */
+	enum {
+		UNSHOWN_NOT_FETCHED,
+		UNSHOWN_FETCHED,
+		UNSHOWN_IN_FETCHED
+	} fetched; /* modules from elsewhere; and we are in one */
 };
 
 /* WHAT was found in the file at hand. */

@@ -1,4 +1,5 @@
-/* What terraform says of a lock, as the backends have it said, and what somebody writes who wants to be taken for it. */
+/* What terraform says of a lock, as the backends have it said, and what somebody writes who wants to be taken for it.
+ */
 #include "tf_lock.h"
 
 #include <stdio.h>
@@ -10,9 +11,11 @@
 #define CALL "0123456789abcdef0123456789abcdef"
 #define HEAD "\nError: Error acquiring the state lock\n\nError message: "
 #define LOCKED HEAD "the state is already locked\n"
-#define TAIL "\n\nTerraform acquires a state lock to protect the state from being written\nby multiple users at the same time.\n"
+#define TAIL                                                                                                           \
+	"\n\nTerraform acquires a state lock to protect the state from being written\nby multiple users at the same "  \
+	"time.\n"
 #define INFO(id, who)                                                                                                  \
-	"Lock Info:\n  ID:        " id "\n  Path:      a/b\n  Operation: OperationTypeApply\n  Who:       " who         \
+	"Lock Info:\n  ID:        " id "\n  Path:      a/b\n  Operation: OperationTypeApply\n  Who:       " who        \
 	"\n  Version:   1.11.4\n  Created:   2026-11-30 18:24:05.1 +0000 UTC\n  Info:      "
 
 static struct tf_lock lock;
@@ -31,11 +34,12 @@ static void test_backends(void)
 	CHECK_STR(lock.who, "root@sbx-" CALL);
 	CHECK_STR(lock.created, "2026-11-30 18:24:05.1 +0000 UTC");
 	CHECK_STR(lock.call, CALL);
-	CHECK(finds(HEAD "operation error S3: PutObject, https response error\nStatusCode: 412, api error PreconditionFailed: x\n" INFO(
-		"f", "alice@laptop.example") TAIL) == 1);
+	CHECK(finds(HEAD "operation error S3: PutObject, https response error\nStatusCode: 412, api error "
+			 "PreconditionFailed: x\n" INFO("f", "alice@laptop.example") TAIL) == 1);
 	CHECK_STR(lock.who, "alice@laptop.example");
 	CHECK_STR(lock.call, "");
-	CHECK(finds(HEAD "the state is already locked by another terraform client\n" INFO("f", "@sbx-" CALL "-x7k2p") TAIL) == 1);
+	CHECK(finds(HEAD "the state is already locked by another terraform client\n" INFO("f", "@sbx-" CALL "-x7k2p")
+			    TAIL) == 1);
 	CHECK_STR(lock.call, CALL);
 }
 
@@ -46,7 +50,8 @@ static void test_http(void)
 	char text[1024];
 
 	for (size_t i = 0; i < ARRAY_LEN(between); i++) {
-		snprintf(text, sizeof text, HEAD "HTTP remote state already locked:%sID=there-1\n" INFO("asked", "a@sbx-" CALL) TAIL,
+		snprintf(text, sizeof text,
+			 HEAD "HTTP remote state already locked:%sID=there-1\n" INFO("asked", "a@sbx-" CALL) TAIL,
 			 between[i]);
 		CHECK(finds(text) == 1);
 		CHECK_STR(lock.id, "there-1");
@@ -66,7 +71,8 @@ static void test_others(void)
 {
 	CHECK(finds("") == 0);
 	CHECK(finds(INFO("f", "a@b")) == 0);
-	CHECK(finds(HEAD "operation error S3: PutObject, https response error StatusCode: 403, api error AccessDenied" TAIL) == 0);
+	CHECK(finds(HEAD "operation error S3: PutObject, https response error StatusCode: 403, api error "
+			 "AccessDenied" TAIL) == 0);
 	CHECK(finds("Error: Failed to load state\n" INFO("f", "a@b") TAIL) == 0);
 	CHECK(finds(HEAD "x" TAIL "\nError: Something else\n\n" INFO("f", "a@b") TAIL) == 0);
 	CHECK(finds("Error: Error acquiring the state lock: not quite\n" INFO("f", "a@b") TAIL) == 0);
