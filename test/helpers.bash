@@ -45,6 +45,13 @@ jq() {
 	"$SBX_BUILD/test/jq" "$@"
 }
 
+# each_changed FILTER... <JSON: the object once for each filter, changed by it, one a line. One jq: its start costs 40 ms.
+each_changed() {
+	local all
+	printf -v all ', (%s)' "$@"
+	"$SBX_BUILD/test/jq" -c "${all:2}"
+}
+
 # member PATH: the member of the object on stdin.
 member() {
 	"$SBX_BUILD/test/jq" -r "$1"

@@ -8,18 +8,19 @@ load ../calls
 
 setup() { calls_setup; }
 
-# cases FILTER: "ID STATUS EFFECT REQUEST" of the cases for which FILTER holds; a tool for a cluster is told which one.
+# cases FILTER: "ID STATUS EFFECT REQUEST FILE PLAN" of the cases for which FILTER holds; a tool for a cluster is told which one. FILE is what the case's plan
+# is made of, PLAN the name that the case has for it.
 cases() {
 	jq -r "select($1)"' | "\(.id)\t" + {allow: "0\tallow", approval: "0\tapprove", deny: "77\tdeny"}[.expected] + "\t" + (
-		if (.tool | startswith("k8s_")) then .parameters.target = "dev" else . end | {tool, params: .parameters} | tojson)' \
-		"$ROOT/test/fixtures/cases.jsonl"
+		if (.tool | startswith("k8s_")) then .parameters.target = "dev" else . end | {tool, params: .parameters} | tojson) +
+		"\t\(.plan // "" | sub("corpus/"; ""))\t\(.parameters.plan)"' "$ROOT/test/fixtures/cases.jsonl"
 }
 
 @test "a call that names no plan is decided as its label says" {
-	local total=0 id want effect request
+	local total=0 id want effect request _
 	mkdir -p "$T/work/agent/scratch" "$T/work/modules/db"
 	ln -s /tmp "$T/work/envs/link-to-outside"
-	while IFS=$'\t' read -r id want effect request; do
+	while IFS=$'\t' read -r id want effect request _; do
 		total=$((total + 1))
 		run_sbx "$want" sbx-policy <<<"$request" || {
 			printf '%s: %s\n' "$id" "$request"
@@ -30,21 +31,20 @@ cases() {
 	assert_equal "$total" 61
 }
 
-# plan_of ID: sets $plan to the plan that was made of the case's file, or to the name that the case has for it when none was.
+# plan_of FILE NAME: sets $plan to the plan that was made of the case's file, or to the name that the case has for it when none was.
 plan_of() {
-	local file
-	file=$(jq -r "select(.id == \"$1\") | .plan | sub(\"corpus/\"; \"\")" "$ROOT/test/fixtures/cases.jsonl")
+	local file=$1
 	[ -e "$ROOT/test/corpus/plans/$file" ] && file=$ROOT/test/corpus/plans/$file || file=$ROOT/test/fixtures/calls/plans/$file
 	cp "$file" "$T/work/plan.json"
 	plan=$(chain make_plan 2>/dev/null | member '.result.plan.id // empty')
-	[ -n "$plan" ] || plan=$(jq -r "select(.id == \"$1\") | .parameters.plan" "$ROOT/test/fixtures/cases.jsonl")
+	[ -n "$plan" ] || plan=$2
 }
 
 @test "an apply is decided by what its plan does, and a plan that cannot be read is none" {
-	local total=0 id want effect
-	while IFS=$'\t' read -r id want effect _; do
+	local total=0 id want effect _ file name
+	while IFS=$'\t' read -r id want effect _ file name; do
 		total=$((total + 1))
-		plan_of "$id"
+		plan_of "$file" "$name"
 		run_sbx "$want" sbx-policy terraform_apply "plan=$plan" || {
 			printf '%s\n' "$id"
 			return 1
@@ -62,7 +62,9 @@ export -f asks
 
 # is_signed: a person signs that request, which was made at $since.
 is_signed() {
-	plan_of tf-021
+	local _ file name
+	IFS=$'\t' read -r _ _ _ _ file name < <(cases '.id == "tf-021"')
+	plan_of "$file" "$name"
 	export plan
 	run_sbx 75 bash -c asks
 	since=$SECONDS

@@ -112,18 +112,10 @@ kubeconfig() { # USER: nobody serves the address
 }
 
 @test "a plan that would send something else than it shows is refused, by show too" {
-	local edit
+	local edits changed i verb
+	trace_test_alone
 	kubeconfig '{token: abcdefgh}'
-	while IFS= read -r edit; do
-		jq -c "$edit" <<<"$PLAN" >plan
-		for verb in show check send; do
-			run "$CHANGE" "$verb" plan
-			[[ $status == 65 && $output == *plan_malformed* ]] || {
-				printf '%s: %s\n%s\n' "$verb" "$edit" "$output"
-				return 1
-			}
-		done
-	done <<-'LIST'
+	mapfile -t edits <<-'LIST'
 		.requests[0].path = "/apis/apps/v1/namespaces/web/deployments/other"
 		.requests[0].path = "/apis/apps/v1/namespaces/kube-system/deployments/api"
 		.requests[0].path = "/api/v1/namespaces/web/secrets/api"
@@ -162,6 +154,19 @@ kubeconfig() { # USER: nobody serves the address
 		.cluster.server = 1
 		.cluster = null
 	LIST
+	mapfile -t changed < <(each_changed "${edits[@]}" <<<"$PLAN")
+	assert_equal "${#changed[@]}" "${#edits[@]}"
+	for i in "${!edits[@]}"; do
+		printf '%s\n' "${changed[i]}" >plan
+		for verb in show check send; do
+			status=0
+			output=$("$CHANGE" "$verb" plan 2>&1) || status=$?
+			[[ $status == 65 && $output == *plan_malformed* ]] || {
+				printf '%s: %s\n%s\n' "$verb" "${edits[i]}" "$output"
+				return 1
+			}
+		done
+	done
 	printf '%s' "$PLAN" | head -c 300 >plan
 	code 65 json_truncated show plan
 	: >plan

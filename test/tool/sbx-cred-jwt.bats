@@ -127,20 +127,28 @@ unhex() {
 
 @test "what openssl signs with our key and our words is active; each word changed is not" {
 	mint
-	local header payload now word
-	header=$(part 1) payload=$(part 2) now=$(date +%s)
+	local header payload now changed headers payloads
+	header=$(part 1) payload=$(part 2)
+	printf -v now '%(%s)T' -1
 	forge "$header" "$payload"
 	introspect 0 "$T/forged"
-	for word in '.alg = "none"' '.alg = "HS256"' '.alg = "ES256"' 'del(.alg)' '.typ = "at+jwt"' 'del(.kid)' '.kid = "other"' '.crit = ["exp"]' '.jwk = {}'; do
-		forge "$(jq -c "$word" <<<"$header")" "$payload"
+	headers=('.alg = "none"' '.alg = "HS256"' '.alg = "ES256"' 'del(.alg)' '.typ = "at+jwt"' 'del(.kid)' '.kid = "other"' '.crit = ["exp"]' '.jwk = {}')
+	mapfile -t changed < <(each_changed "${headers[@]}" <<<"$header")
+	assert_equal "${#changed[@]}" "${#headers[@]}"
+	for header in "${changed[@]}"; do
+		forge "$header" "$payload"
 		introspect 1 "$T/forged"
 	done
-	for word in ".exp = $now" ".exp = $((now - 1))" 'del(.exp)' '.exp = "x"' '.exp = 1.5' ".nbf = $((now + 100))" 'del(.nbf)' 'del(.iat)' '.iss = "sbx:other"' 'del(.iss)' \
-		'del(.jti)' '.jti = "../key"' '.jti = ""'; do
-		forge "$header" "$(jq -c "$word" <<<"$payload")"
+	header=$(part 1)
+	payloads=(".exp = $now" ".exp = $((now - 1))" 'del(.exp)' '.exp = "x"' '.exp = 1.5' ".nbf = $((now + 100))" 'del(.nbf)' 'del(.iat)' '.iss = "sbx:other"' 'del(.iss)' \
+		'del(.jti)' '.jti = "../key"' '.jti = ""' ".exp = $((now + 60))")
+	mapfile -t changed < <(each_changed "${payloads[@]}" <<<"$payload")
+	assert_equal "${#changed[@]}" "${#payloads[@]}"
+	for payload in "${changed[@]::${#changed[@]}-1}"; do
+		forge "$header" "$payload"
 		introspect 1 "$T/forged"
 	done
-	forge "$header" "$(jq -c ".exp = $((now + 60))" <<<"$payload")"
+	forge "$header" "${changed[-1]}"
 	introspect 0 "$T/forged"
 	forge "$header" '[]'
 	introspect 1 "$T/forged"

@@ -86,14 +86,16 @@ teardown() {
 }
 
 @test "what cannot become a credential is refused before anything is minted" {
-	local change
-	for change in 'no_target .[0].as = "kubeconfig"' 'no_target .[0].target = "elsewhere"' 'bad_target .[0] += {as: "kubeconfig", target: "clear"}' \
+	local changes=('no_target .[0].as = "kubeconfig"' 'no_target .[0].target = "elsewhere"' 'bad_target .[0] += {as: "kubeconfig", target: "clear"}' \
 		'bad_credentials .[0].as = "password"' 'bad_credentials del(.[0].as)' 'bad_credentials del(.[0].scope)' 'bad_credentials .[0].lifetime_s = "600"' \
 		'bad_credentials .[0].lifetime_s = 90000' 'bad_credentials .[0].provider = "../jwt"' 'bad_credentials .[0].provider = ""' 'missing_helper .[0].provider = "absent"' \
-		'no_provider .[0].provider = "none"' 'bad_credentials [range(9) as $i | .[0]]' 'bad_credentials {}'; do
-		make_call "$(credentials ok | jq -cS "${change#* }")"
+		'no_provider .[0].provider = "none"' 'bad_credentials [range(9) as $i | .[0]]' 'bad_credentials {}') changed i
+	mapfile -t changed < <(credentials ok | each_changed "${changes[@]#* }" | jq -cS .)
+	assert_equal "${#changed[@]}" "${#changes[@]}"
+	for i in "${!changes[@]}"; do
+		make_call "${changed[i]}"
 		cred 78 sbx-run
-		assert_json '[.error.stage, .error.code, .seals[].stage] | join(" ")' "cred ${change%% *} policy approve cred"
+		assert_json '[.error.stage, .error.code, .seals[].stage] | join(" ")' "cred ${changes[i]%% *} policy approve cred"
 	done
 	[ ! -e "$TAP/calls" ]
 	refute_run
