@@ -133,7 +133,7 @@ static int start_run(struct bracket *b, struct sbx_error *err)
 	b->run.reader_fd = b->f->started.reply_fd;
 	if (credential_run_start(&b->run, b->f->call, &b->leases, err) < 0)
 		return -1;
-	credential_stand_by(&b->broker, &b->leases);
+	credential_stand_by(&b->leases);
 	return 0;
 }
 

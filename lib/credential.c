@@ -31,7 +31,8 @@ void leases_init(struct leases *leases)
 		leases->lease[i] = (struct lease){.record = jv_invalid(),
 						  .state = LEASE_PLANNED,
 						  .fields = SECRET_INIT,
-						  .helper = CREDENTIAL_HELPER_INIT,
+						  .minting = CREDENTIAL_HELPER_INIT,
+						  .revoking = CREDENTIAL_HELPER_INIT,
 						  .witness = CREDENTIAL_WITNESS_INIT,
 						  .trouble = SBX_ERROR_INIT};
 }
@@ -41,7 +42,8 @@ void leases_clear(struct leases *leases)
 	for (size_t i = 0; i < ARRAY_LEN(leases->lease); i++) {
 		jv_free(leases->lease[i].record);
 		secret_clear(&leases->lease[i].fields);
-		credential_helper_clear(&leases->lease[i].helper);
+		credential_helper_clear(&leases->lease[i].minting);
+		credential_helper_clear(&leases->lease[i].revoking);
 		credential_witness_clear(&leases->lease[i].witness);
 	}
 	leases_init(leases);
@@ -202,15 +204,11 @@ void credential_start(const struct credential_broker *broker, struct leases *lea
 		(void)credential_provider_start(broker, &leases->lease[i], CREDENTIAL_MINT, &ignored);
 }
 
-void credential_stand_by(const struct credential_broker *broker, struct leases *leases)
+void credential_stand_by(struct leases *leases)
 {
-	struct sbx_error ignored = SBX_ERROR_INIT;
-
 	for (size_t i = 0; i < leases->count; i++) {
-		struct lease *lease = &leases->lease[i];
-		credential_witness_start(&lease->witness, lease);
-		secret_clear(&lease->fields);
-		(void)credential_provider_start(broker, lease, CREDENTIAL_REVOKE, &ignored);
+		credential_witness_start(&leases->lease[i].witness, &leases->lease[i]);
+		secret_clear(&leases->lease[i].fields);
 	}
 }
 

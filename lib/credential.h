@@ -30,7 +30,7 @@ struct lease {
 	jv record;
 	enum lease_state state;
 	struct secret fields;		 /* as the provider wrote them (credential_render.h) */
-	struct credential_helper helper; /* its provider, started ahead of what it will be asked */
+	struct credential_helper minting, revoking; /* its provider, started ahead of what it will be asked */
 	struct credential_witness witness;
 	struct sbx_error trouble; /* why it could not be given back; class SBX_OK: it was */
 };
@@ -52,14 +52,15 @@ int credential_plan(const struct credential_broker *broker, jv call, struct leas
 /* Start their providers, side by side and ahead of credential_issue: they load while others are at work. */
 void credential_start(const struct credential_broker *broker, struct leases *leases);
 
-/* Write its file, record credential.requested, have the provider mint, record credential.issued. On failure the
+/* Write its file, record credential.requested, have the provider mint, record credential.issued. Who will revoke it is
+ * started meanwhile: a short command would be over before that has loaded. On failure the
  * lease may be anything but LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h;
  * "provider_timeout" (69), "provider_failed" (69), "provider_protocol" (76), or what the provider said. */
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 
 /* The command has them: wipe the secrets here, after each one that an API server can be asked about has gone to its
- * witness (credential_witness.h), and start who will revoke them, while there is surely room for a process. */
-void credential_stand_by(const struct credential_broker *broker, struct leases *leases);
+ * witness (credential_witness.h). */
+void credential_stand_by(struct leases *leases);
 
 /* Give back those that were asked for, whatever state they are in: the provider's revoke, once more if it fails, the
  * API server's refusal where there is somebody to ask, record credential.revoked (with "mended" if HOW says so), remove

@@ -65,9 +65,9 @@ int credential_helper_start(struct credential_helper *h, const struct credential
 	return credential_process_start(&h->process, err);
 }
 
-int credential_helper_is(const struct credential_helper *h, const char *verb)
+int credential_helper_runs(const struct credential_helper *h)
 {
-	return h->process.child.pid > 0 && strcmp(h->argv[1], verb) == 0;
+	return h->process.child.pid > 0;
 }
 
 int credential_helper_ask(struct credential_helper *h, jv request, struct sbx_error *err)

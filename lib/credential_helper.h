@@ -35,8 +35,8 @@ struct credential_verb {
 	int lock_fd;
 };
 int credential_helper_start(struct credential_helper *h, const struct credential_verb *verb, struct sbx_error *err);
-/* 1 while it was started for VERB and has given no answer. */
-int credential_helper_is(const struct credential_helper *h, const char *verb);
+/* 1 when it was started and has given no answer. */
+int credential_helper_runs(const struct credential_helper *h);
 
 /* Write REQUEST to it, as far as it takes it at once: it is at work. Several can be. */
 int credential_helper_ask(struct credential_helper *h, jv request, struct sbx_error *err);

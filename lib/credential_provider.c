@@ -31,6 +31,11 @@ static jv request_for(const struct credential_broker *broker, const struct lease
 			config_settings(broker->config->providers, json_str(lease->record, "provider")));
 }
 
+static struct credential_helper *helper_of(struct lease *lease, enum credential_provider_verb verb)
+{
+	return verb == CREDENTIAL_MINT ? &lease->minting : &lease->revoking;
+}
+
 int credential_provider_start(const struct credential_broker *broker, struct lease *lease,
 			      enum credential_provider_verb verb, struct sbx_error *err)
 {
@@ -41,11 +46,12 @@ int credential_provider_start(const struct credential_broker *broker, struct lea
 		.fields = verb == CREDENTIAL_MINT ? &lease->fields : NULL,
 		.lock_fd = verb == CREDENTIAL_MINT ? broker->lock_fd : -1,
 	};
+	struct credential_helper *helper = helper_of(lease, verb);
 
-	credential_helper_clear(&lease->helper);
+	credential_helper_clear(helper);
 	if (verb == CREDENTIAL_MINT)
 		secret_clear(&lease->fields);
-	return credential_helper_start(&lease->helper, &what, err);
+	return credential_helper_start(helper, &what, err);
 }
 
 static int ask(const struct credential_broker *broker, struct lease *lease, enum credential_provider_verb verb,
@@ -53,10 +59,9 @@ static int ask(const struct credential_broker *broker, struct lease *lease, enum
 {
 	auto_jv request = request_for(broker, lease);
 
-	if (!credential_helper_is(&lease->helper, words[verb]) &&
-	    credential_provider_start(broker, lease, verb, err) < 0)
+	if (!credential_helper_runs(helper_of(lease, verb)) && credential_provider_start(broker, lease, verb, err) < 0)
 		return -1;
-	return credential_helper_ask(&lease->helper, request, err);
+	return credential_helper_ask(helper_of(lease, verb), request, err);
 }
 
 static int is_same(jv reply, jv record, const char *key)
@@ -68,7 +73,7 @@ static int is_same(jv reply, jv record, const char *key)
 
 static int check_minted(const struct lease *lease, jv reply, struct sbx_error *err)
 {
-	const struct credential_helper *helper = &lease->helper;
+	const struct credential_helper *helper = &lease->minting;
 	auto_jv names = json_get(reply, "fields");
 	auto_jv jti = json_get(reply, "jti");
 	const char *expires = json_str(reply, "expires_at");
@@ -93,14 +98,17 @@ static int check_minted(const struct lease *lease, jv reply, struct sbx_error *e
 
 int credential_provider_mint(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err)
 {
+	struct sbx_error ignored = SBX_ERROR_INIT;
 	auto_jv reply = jv_invalid();
 
-	if (ask(broker, lease, CREDENTIAL_MINT, err) < 0 || credential_helper_await(&lease->helper, &reply, err) < 0 ||
-	    check_minted(lease, reply, err) < 0)
+	if (ask(broker, lease, CREDENTIAL_MINT, err) < 0)
+		return -1;
+	(void)credential_provider_start(broker, lease, CREDENTIAL_REVOKE, &ignored);
+	if (credential_helper_await(&lease->minting, &reply, err) < 0 || check_minted(lease, reply, err) < 0)
 		return -1;
 	lease->record = json_set_str(take_jv(&lease->record), "jti", json_str(reply, "jti"));
 	lease->record = json_set_str(take_jv(&lease->record), "expires_at", json_str(reply, "expires_at"));
-	credential_helper_clear(&lease->helper);
+	credential_helper_clear(&lease->minting);
 	return 0;
 }
 
@@ -114,12 +122,12 @@ jv credential_provider_revoked(struct lease *lease, struct sbx_error *err)
 	static const char *const states[] = {"revoked", "expires", "deferred"};
 	auto_jv reply = jv_invalid();
 
-	if (credential_helper_await(&lease->helper, &reply, err) < 0)
+	if (credential_helper_await(&lease->revoking, &reply, err) < 0)
 		return jv_invalid();
 	const char *state = json_str(reply, "state"), *proof = json_str(reply, "proof");
 	for (size_t i = 0; state != NULL && ascii_is_printable(proof, METADATA_MAX) && i < ARRAY_LEN(states); i++)
 		if (strcmp(state, states[i]) == 0)
 			return json_set_str(json_set_str(jv_object(), "state", state), "proof", proof);
-	credential_helper_broke(&lease->helper, "gave no state and proof of the revocation", err);
+	credential_helper_broke(&lease->revoking, "gave no state and proof of the revocation", err);
 	return jv_invalid();
 }

@@ -202,6 +202,13 @@ teardown() {
 
 # ---- a revocation that fails ----
 
+@test "who will revoke a credential waits while it is minted, and is asked once" {
+	make_call "$(credentials meet)"
+	cred 0 sbx-run
+	assert_json '.revocation[0].state' revoked
+	assert_equal "$(cat "$TAP/calls")" $'mint\nrevoke'
+}
+
 @test "a revocation that fails once" {
 	make_call "$(credentials revoke-fails-once)"
 	cred 0 sbx-run
