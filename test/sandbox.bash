@@ -45,11 +45,11 @@ table() {
 
 # The command line of the driver in ARGV, and a script that gives it its descriptors (run_sbx closes 3).
 driver_script() {
-	cat >"$D/drive" <<-EOF
+	write_file "$D/drive" <<-EOF
 		#!/bin/bash
 		exec "\$@" 3<"$D/table" 4<"$D/inputs" 5<"$D/control" 6<"$D/credentials" >"\${FRAMES:-$D/frames}"
 	EOF
-	chmod +x "$D/drive"
+	[ -x "$D/drive" ] || chmod +x "$D/drive"
 	ARGV=("$D/drive" "${AS[@]}" "$DRIVER" --entry-fd 3 --inputs-fd 4 --control-fd 5 --work "$WORK" --memory "$MEMORY" --pids "$PIDS"
 		--files "$FILES" --cpu 1 --deadline-ms "$DEADLINE" --grace-ms "$GRACE" "${OPTIONS[@]}")
 }

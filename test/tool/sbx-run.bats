@@ -516,10 +516,9 @@ no_sleeper() {
 @test "a deadline is a timeout" {
 	sed -i 's/deadline: 20s/deadline: 1s/' "$T/policy/tools/sleep.yaml"
 	make_call sleep
-	start_run
-	end_run
-	assert_equal "$status" 1
+	run_sbx 1 sbx-run <"$T/call"
 	assert_json .result.state timeout
+	assert_json .result.stdout "${MARK}asleep"
 }
 
 @test "a killed sbx-run takes its sandbox along, and can be mended" {
