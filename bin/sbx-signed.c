@@ -1,6 +1,6 @@
-/* sbx-signed: says whose signatures stand under a text, or by which keys they were made. Stands in images with a trust file, where sbx-entry
- * starts it, and beside sbx-approve: a static program, for the root of an image holds no library, and one of its own, so that the arithmetic
- * of signatures is in no other program. */
+/* sbx-signed: says whose signatures stand under a text, or by which keys they were made. Stands in images with a trust
+ * file, where sbx-entry starts it, and beside sbx-approve: a static program, for the root of an image holds no library,
+ * and one of its own, so that the arithmetic of signatures is in no other program. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,8 @@ static int parse_key(const char *word, enum key *key)
 	return -1;
 }
 
-static int check_trust(const struct options *o, const struct signed_text *s, size_t i, struct sshsig *sig, struct sbx_error *err)
+static int check_trust(const struct options *o, const struct signed_text *s, size_t i, struct sshsig *sig,
+		       struct sbx_error *err)
 {
 	if (sshsig_verify(o->signers, s->signatures[i].armor, s->signatures[i].len, s->text, s->len, clock_seconds(),
 			  o->key == VERIFIED ? SSHSIG_USER_VERIFIED : SSHSIG_USER_PRESENT, sshsig_check, sig, err) < 0)
@@ -46,7 +47,8 @@ static int check_trust(const struct options *o, const struct signed_text *s, siz
 }
 
 /* SAYS becomes the word behind "ok". */
-static int check(const struct options *o, const struct signed_text *s, size_t i, char says[SIGNER_SIZE], struct sbx_error *err)
+static int check(const struct options *o, const struct signed_text *s, size_t i, char says[SIGNER_SIZE],
+		 struct sbx_error *err)
 {
 	auto_sshsig parsed = {0}, sig = {0};
 
@@ -54,7 +56,8 @@ static int check(const struct options *o, const struct signed_text *s, size_t i,
 		return -1;
 	/* Those kinds of keys that sshsig leaves to ssh-keygen count nowhere where there is none. */
 	if (!sshsig_key_is_native(parsed.key.kind))
-		return sbx_fail(err, SBX_DENIED, "key_type_refused", "a key of this kind counts nowhere but at the desk");
+		return sbx_fail(err, SBX_DENIED, "key_type_refused",
+				"a key of this kind counts nowhere but at the desk");
 	if (o->signers == NULL ? sshsig_check(&parsed, s->text, s->len, err) < 0 : check_trust(o, s, i, &sig, err) < 0)
 		return -1;
 	snprintf(says, SIGNER_SIZE, "%s", o->signers == NULL ? parsed.key_sha256 : sig.signer);

@@ -46,7 +46,10 @@ static int read_number(const char *text, int64_t *out)
 
 enum member { MEMBER_SEQ, MEMBER_PREV, MEMBER_TIME, MEMBER_EVENT, MEMBER_TORN_BYTES, MEMBER_TORN_SHA256, MEMBERS };
 
-#define MEMBER(name) {name, sizeof name - 1}
+#define MEMBER(name)                                                                                                   \
+	{                                                                                                              \
+		name, sizeof name - 1                                                                                  \
+	}
 static const struct {
 	const char *name;
 	size_t len;

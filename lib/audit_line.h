@@ -28,8 +28,8 @@ struct audit_line {
  * 0 or -1. */
 int audit_line_read(const char *bytes, size_t len, struct audit_line *line);
 
-/* 1 when the line begins as a record does, whatever the rest of it is, and as one that follows another line than the one
- * whose SHA-256 is HEAD. */
+/* 1 when the line begins as a record does, whatever the rest of it is, and as one that follows another line than the
+ * one whose SHA-256 is HEAD. */
 int audit_line_names_another(const char *bytes, size_t len, const char head[DIGEST_HEX_SIZE]);
 
 /* 1 when the head of a record stands anywhere but at the beginning of the line: half a line with the next one written

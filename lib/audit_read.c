@@ -213,7 +213,7 @@ int audit_since(const struct state *state, const char *head, const char *word, a
 		result = sbx_fail(err, SBX_COMMAND_FAILED, "audit_head_missing",
 				  "the record does not hold the place from which it was to be read");
 	if (result > 0) {
-		audit_chain_begin(&chain, file.fd, seq, head, r.at);
+		audit_chain_begin(&chain, file.fd, seq, head, audit_reader_place(&r));
 		result = walk_chain(&r, &chain, &walk, time, err);
 	}
 	audit_reader_clear(&r);

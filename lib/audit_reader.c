@@ -9,8 +9,7 @@
 /* The pages of a block are touched again and again: a large one costs its process more faults than it saves calls. */
 static const size_t block_size = (size_t)32 << 10;
 
-int audit_reader_open(const struct state *state, struct audit_file *file, struct audit_reader *r,
-		      struct sbx_error *err)
+int audit_reader_open(const struct state *state, struct audit_file *file, struct audit_reader *r, struct sbx_error *err)
 {
 	if (audit_file_open(state, AUDIT_READ, file, err) < 0)
 		return -1;
@@ -68,13 +67,18 @@ static int fill(struct audit_reader *r, struct sbx_error *err)
 	return make_room(r, r->len + block_size, err) < 0 ? -1 : read_some(r, want, err);
 }
 
+off_t audit_reader_place(const struct audit_reader *r)
+{
+	return r->at - (off_t)(r->len - r->used);
+}
+
 int audit_reader_next(struct audit_reader *r, struct audit_raw *line, size_t *left, struct sbx_error *err)
 {
 	size_t looked = 0;
 
 	for (;;) {
 		size_t have = r->len - r->used;
-		const char *start = r->block + r->used;
+		const char *start = have > 0 ? r->block + r->used : "";
 		const char *end = have > looked ? memchr(start + looked, '\n', have - looked) : NULL;
 		if (end != NULL) {
 			*line = (struct audit_raw){start, (size_t)(end - start), r->at - (off_t)have};
@@ -118,8 +122,8 @@ struct search {
 	int is_followed; /* the line behind the one that is looked at is such a record */
 };
 
-/* The last line of the block whose SHA-256 is the head: its length, and *AT where it begins; -1 when there is none. *LEN
- * shrinks to what no whole line begins in; FROM_START: the first line begins with the first byte. */
+/* The last line of the block whose SHA-256 is the head: its length, and *AT where it begins; -1 when there is none.
+ * *LEN shrinks to what no whole line begins in; FROM_START: the first line begins with the first byte. */
 static ssize_t find_line(const char *bytes, size_t *len, int from_start, struct search *search, size_t *at)
 {
 	char sha256[DIGEST_HEX_SIZE];
@@ -180,8 +184,8 @@ int audit_reader_seek(struct audit_reader *r, const char *head, int64_t *seq, st
 	go_to(r, 0);
 	if (strcmp(head, AUDIT_FIRST_PREV) == 0)
 		return 1;
-	/* Each record names the one before it, so that hashing those that are named is enough to find one. Where that finds
-	 * none, somebody may have changed the line behind it, which the reader of what follows is to see. */
+	/* Each record names the one before it, so that hashing those that are named is enough to find one. Where that
+	 * finds none, somebody may have changed the line behind it, which the reader of what follows is to see. */
 	for (int thorough = 0; thorough < 2; thorough++) {
 		struct search search = {.head = head, .is_thorough = thorough};
 		int found = search_back(r, &search, seq, err);

@@ -11,7 +11,7 @@
 
 struct audit_reader {
 	int fd;
-	off_t at;    /* of the next byte to read */
+	off_t at;    /* of the next byte to read into the block */
 	off_t size;  /* what is behind it was written later: not looked at */
 	char *block; /* owned; its bytes end in the file at AT */
 	size_t room, len, used;
@@ -28,6 +28,9 @@ struct audit_raw {
 int audit_reader_open(const struct state *state, struct audit_file *file, struct audit_reader *r,
 		      struct sbx_error *err);
 void audit_reader_clear(struct audit_reader *r);
+
+/* Where the next line begins. */
+off_t audit_reader_place(const struct audit_reader *r);
 
 /* 1: *LINE is the next line; 0: the end, *LEFT bytes have no line feed; -1: an error, or a line that is longer than any
  * record ("audit_broken", 1). */

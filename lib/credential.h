@@ -29,7 +29,7 @@ enum lease_state {
 struct lease {
 	jv record;
 	enum lease_state state;
-	struct secret fields;		 /* as the provider wrote them (credential_render.h) */
+	struct secret fields;			    /* as the provider wrote them (credential_render.h) */
 	struct credential_helper minting, revoking; /* its provider, started ahead of what it will be asked */
 	struct credential_witness witness;
 	struct sbx_error trouble; /* why it could not be given back; class SBX_OK: it was */
