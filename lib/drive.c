@@ -13,6 +13,8 @@
 static const int64_t kill_slack_ms = 2000;	 /* sbx-entry needs it to kill, reap and report after the grace */
 static const int64_t reader_patience_ms = 30000; /* after the end, for what is still to be written */
 static const int64_t last_words_ms = 1000;	 /* after the end, for what steps sent out and did not wait for */
+/* Connections that are over are told together: a reader that is woken for each one takes time from the next. */
+static const int64_t together_ms = 5;
 
 enum phase { RUNNING, STOPPING, KILLED };
 
@@ -21,6 +23,7 @@ struct loop {
 	struct relay relay;
 	struct egress_relay *egress; /* NULL: nothing leads out, or no longer */
 	int64_t last_words;	     /* when what is still to be sent out is given up; 0: the sandbox is not over */
+	int64_t together;	     /* connections alone wait to be told, and do so until then; 0: not so */
 	struct sbx_error broken;     /* an event that could not be told */
 	enum phase phase;
 	int64_t next; /* when something is to be done: deadline, kill, giving up */
@@ -108,6 +111,8 @@ static void connection_over(void *context, const struct egress_connection *conne
 {
 	struct loop *l = context;
 
+	if (!relay_is_waiting(&l->relay) && l->phase == RUNNING && l->last_words == 0)
+		l->together = clock_mono_ms() + together_ms;
 	relay_connection(&l->relay, connection, &l->broken);
 }
 
@@ -143,7 +148,17 @@ static int64_t next_wake(const struct loop *l)
 
 	if (l->last_words != 0 && l->last_words < due)
 		due = l->last_words;
+	if (l->together != 0 && l->together < due)
+		due = l->together;
 	return due < l->next ? due : l->next;
+}
+
+/* Something waits for the reader that is not to wait any longer. */
+static int has_to_send(struct loop *l)
+{
+	if (l->together != 0 && (clock_left_ms(l->together) == 0 || !relay_has_room(&l->relay)))
+		l->together = 0;
+	return relay_is_waiting(&l->relay) && l->together == 0;
 }
 
 enum { ON_FRAMES, ON_OUT, ON_CONTROL, ON_SIGNALS, ON_CHILD, ON_EGRESS, ON_COUNT };
@@ -152,7 +167,7 @@ static int turn(struct loop *l, struct sbx_error *err)
 {
 	struct pollfd fds[ON_COUNT] = {
 		[ON_FRAMES] = {.fd = relay_has_room(&l->relay) ? l->frames : -1, .events = POLLIN},
-		[ON_OUT] = {.fd = l->d->out, .events = relay_is_waiting(&l->relay) ? POLLOUT : 0},
+		[ON_OUT] = {.fd = l->d->out, .events = has_to_send(l) ? POLLOUT : 0},
 		[ON_CONTROL] = {.fd = l->phase == RUNNING ? l->control : -1, .events = POLLIN},
 		[ON_SIGNALS] = {.fd = l->signals, .events = POLLIN},
 		[ON_CHILD] = {.fd = l->d->child->pidfd, .events = POLLIN},
@@ -170,6 +185,8 @@ static int turn(struct loop *l, struct sbx_error *err)
 		*err = l->broken;
 		return -1;
 	}
+	if (fds[ON_CONTROL].revents | fds[ON_SIGNALS].revents | fds[ON_FRAMES].revents | fds[ON_CHILD].revents)
+		l->together = 0;
 	if (fds[ON_CONTROL].revents && stop(l, "stopped", "the run was stopped", err) < 0)
 		return -1;
 	if (fds[ON_SIGNALS].revents && heard_signal(l, err) < 0)
@@ -180,7 +197,7 @@ static int turn(struct loop *l, struct sbx_error *err)
 		reap(l);
 	if ((fds[ON_OUT].revents & (POLLERR | POLLNVAL)) && !(fds[ON_OUT].revents & POLLOUT))
 		return sbx_fail(err, SBX_IO, "io_error", "the reader of the frames has gone");
-	return relay_is_waiting(&l->relay) ? send_pending(l, err) : 0;
+	return has_to_send(l) ? send_pending(l, err) : 0;
 }
 
 /* Nobody reads any more: let it stop in its own time, for it may hold a state, here or far away, and then end it. */
