@@ -71,8 +71,6 @@ static void say_headline(struct words *w, const char *tool, enum mcp_state state
 
 static void say_error(struct words *w, jv error)
 {
-	if (!jv_is_valid(error))
-		return;
 	words_say(w, "Reason: ");
 	words_line(w, or_unknown(json_str(error, "message")), sentence_max);
 	words_say(w, " (");
@@ -85,6 +83,20 @@ static void say_error(struct words *w, jv error)
 		words_line(w, json_str(error, "hint"), sentence_max);
 		words_say(w, "\n");
 	}
+}
+
+/* Why it failed, as far as the stage that ran it knows. */
+static void say_failure(struct words *w, jv result)
+{
+	const char *code = json_str(result, "code"), *hint = json_str(result, "hint");
+
+	if (code == NULL)
+		return;
+	words_say(w, "Reason: ");
+	words_line(w, hint != NULL ? hint : "", sentence_max);
+	words_say(w, " (");
+	words_line(w, code, name_max);
+	words_say(w, ")\n");
 }
 
 static void say_list(struct words *w, jv list, const char *between, int max)
@@ -319,7 +331,10 @@ void mcp_report(struct words *w, const char *tool, enum mcp_state state, jv call
 	auto_jv approval = json_object(call, "approval"), inner = json_object(call, "call");
 
 	say_headline(w, tool, state, result);
-	say_error(w, error);
+	if (jv_is_valid(error))
+		say_error(w, error);
+	else
+		say_failure(w, result);
 	if (state == MCP_COMPLETED && !jv_is_valid(error) && status != 0)
 		words_say(w, "Yet the last stage ended with status %d: the outcome may not be on the record.\n",
 			  status);

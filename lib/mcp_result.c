@@ -189,7 +189,7 @@ static jv call_data(jv call, enum mcp_state state)
 	static const char *const of_result[] = {"exit",	       "signal",	 "truncated", "encoding", "artifacts",
 						"findings",    "findings_total", "verdict",   "counts",	  "safe",
 						"safe_total",  "data_destroyed", "digest",    "plan",	  "state_file",
-						"record_head", "took_ms"};
+						"record_head", "took_ms",	 "code",      "hint"};
 	static const char *const outputs[] = {"stdout", "stderr"};
 	auto_jv inner = json_object(call, "call"), policy = json_object(call, "policy"),
 		result = json_object(call, "result");

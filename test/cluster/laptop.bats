@@ -164,7 +164,8 @@ by_a_person() {
 	calls terraform_plan '{"target":"rig","dir":"k8s-demo"}'
 	calls terraform_apply "{\"plan\":\"$(member .plan.id <<<"$output")\"}"
 	assert_json .state failed
-	assert_contains "$output" "$id"
+	assert_contains "$output" state_locked
+	assert_contains "$output" "the state has the lock $id, for OperationTypeApply, by a@killed, since 2026-01-01"
 	assert_equal "$(deployed .metadata.uid)" ''
 	by_a_person terraform_force_unlock "{\"target\":\"rig\",\"dir\":\"k8s-demo\",\"lock_id\":\"$id\"}"
 	assert_json .state completed

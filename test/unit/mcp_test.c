@@ -324,6 +324,15 @@ static void expect_call(const char *object, int status, int is_error, const char
 	CHECK(json_str(data, "summary") != NULL && strncmp(text_of(result), json_str(data, "summary"), 20) == 0);
 }
 
+static void reasons(void)
+{
+	auto_jv answer = call_result(MCP_2025_11_25, "{\"sbx\":1,\"result\":{\"state\":\"failed\",\"exit\":1,\"code\":\"not_fetched\",\"hint\":\"fetch\"}}", 1);
+	auto_jv result = json_object(answer, "result"), data = json_object(result, "structuredContent");
+
+	CHECK_STR(json_str(data, "code"), "not_fetched");
+	CHECK_STR(json_str(data, "hint"), "fetch");
+}
+
 static void outcomes(void)
 {
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"completed\",\"exit\":0}}", 0, 0, "completed",
@@ -332,6 +341,8 @@ static void outcomes(void)
 		    "ended with status 74");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"failed\",\"exit\":2,\"stderr\":\"no\"}}", 1, 1, "failed",
 		    "exit 2");
+	expect_call("{\"sbx\":1,\"result\":{\"state\":\"failed\",\"exit\":1,\"code\":\"state_locked\",\"hint\":\"the state has the lock f\\nx\"}}", 1, 1,
+		    "failed", "Reason: the state has the lock f\\x0ax (state_locked)\n");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"timeout\",\"signal\":9}}", 1, 1, "timeout", "signal 9");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"cancelled\"}}", 1, 1, "cancelled", "cancelled");
 	expect_call("{\"sbx\":1,\"result\":{\"state\":\"refused\"}}", 1, 1, "refused", "nothing ran");
@@ -681,6 +692,7 @@ int main(void)
 	client_names();
 	progress();
 	outcomes();
+	reasons();
 	door_faults();
 	findings();
 	judgement();
