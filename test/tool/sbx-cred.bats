@@ -406,7 +406,7 @@ teardown() {
 	for i in 1 2 3 4; do
 		(
 			exec 9<>"$T/var/slots/agent/$i" 3>&-
-			flock -n 9
+			flock 9 # the question below holds it for a moment, too
 			exec sleep 60
 		) &
 		started+=($!)
