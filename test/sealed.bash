@@ -3,35 +3,37 @@
 
 sealed_setup() {
 	fresh_state
-	[[ $(uname -m) == aarch64 ]] && PLATFORM=linux_arm64 || PLATFORM=linux_amd64
+	sealed_paths
+	sed -i "s|^programs:|programs:\n  tf: {path: $T/bin/terraform, mounts: [$T/bin/lib]}|" "$T/policy/policy.yaml"
+	printf 'mirror: %s/mirror\n' "$T" >>"$T/policy/policy.yaml"
+	printf 'commands: [%s/capture]\n' "$T" >>"$T/sbx.yaml"
+	PATH=$T:$PATH
+	state_file 3 one >"$T/state"
+	sbx-run adopt-state envs/staging "$T/state" 2>/dev/null
+	SERIAL=8
+}
+
+sealed_paths() {
+	[[ $HOSTTYPE == aarch64 ]] && PLATFORM=linux_arm64 || PLATFORM=linux_amd64
 	PACKAGE=$T/mirror/registry.test/acme/thing/1.2.3/$PLATFORM
 	TREE=$T/work/envs/staging
+}
+
+# What is the same for each test of a file.
+more_state() {
+	local PLATFORM PACKAGE TREE
+	sealed_paths
 	mkdir -p "$T/bin" "$PACKAGE"
 	cp "$SBX_BUILD/test/stepper" "$T/bin/terraform"
 	printf 'a library' >"$T/bin/lib"
 	printf 'a provider' >"$PACKAGE/terraform-provider-thing_v1.2.3"
-	chmod -R go-w "$T/bin" "$T/mirror"
-	cat >>"$T/policy/policy.yaml" <<-EOT
-		mirror: $T/mirror
-	EOT
-	sed -i "s|^programs:|programs:\n  tf: {path: $T/bin/terraform, mounts: [$T/bin/lib]}|" "$T/policy/policy.yaml"
-	# Their own tests are sbx-policy's affair, and cost half a second each time.
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	no_policy_tests
 	sealed_tools
 	sealed_tree
 	printf '#!/bin/bash\nsbx-policy "$@" | sbx-approve | sbx-cred sbx-run\n' >"$T/chain"
-	printf '#!/bin/sh\ncat >%s/call\n' "$T" >"$T/capture"
+	printf '#!/bin/sh\nexec cat >"${0%%/*}/call"\n' >"$T/capture"
 	chmod 755 "$T/chain" "$T/capture"
-	printf 'commands: [%s/capture]\n' "$T" >>"$T/sbx.yaml"
-	PATH=$T:$PATH
 	new_signer alice
-	SERIAL=8
-}
-
-# tool NAME < YAML
-tool() {
-	cat >"$T/policy/tools/$1.yaml"
-	chmod go-w "$T/policy/tools/$1.yaml"
 }
 
 sealed_tools() {
@@ -70,8 +72,6 @@ sealed_tree() {
 	EOT
 	echo 'echo as-planned' >"$TREE/script.sh"
 	lock_provider
-	state_file 3 one >"$T/state"
-	sbx-run adopt-state envs/staging "$T/state" 2>/dev/null
 }
 
 # The digest of the package as it is now, as terraform has it in a lock file.

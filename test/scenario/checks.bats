@@ -4,11 +4,19 @@
 
 load ../helpers
 
+setup_file() {
+	export WORLD=world$BASHPID$RANDOM # nobody else's
+}
+
 setup() {
 	fresh_state
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	world out as-planned
+	signed
+}
+
+more_state() {
+	no_policy_tests
 	sed -i 's/^  stepper: .*/  stepper: {path: "@STEPPER@", env_allowed: [SBX_TOKEN]}/; s|@STEPPER@|'"$SBX_BUILD/test/stepper|" "$T/policy/policy.yaml"
-	WORLD=world$RANDOM$RANDOM # nobody else's
 	tool guarded_change <<-EOT
 		name: guarded_change
 		description: Changes something, once its check says that it is as it was.
@@ -21,13 +29,6 @@ setup() {
 		limits: {deadline: 30s, grace: 1s}
 	EOT
 	new_signer alice
-	world out as-planned
-	signed
-}
-
-tool() {
-	cat >"$T/policy/tools/$1.yaml"
-	chmod go-w "$T/policy/tools/$1.yaml"
 }
 
 # world WORD...: what the checker is to do.

@@ -4,28 +4,24 @@
 
 load ../helpers
 
-setup() {
-	fresh_state
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+more_state() {
+	no_policy_tests
 	rm -r "$T/policy/signals"
 	cp -r "$ROOT/policy/signals" "$T/policy/signals"
+	new_signer alice
+}
+
+setup() {
+	fresh_state
 	mkdir -p "$T/bin" "$T/work/manifests/web"
 	cp "$SBX_BUILD/test/stepper" "$T/bin/sbx-change-kubernetes"
 	scaled 3 0 >"$T/bin/lines"
 	scaled 3 2 >"$T/work/manifests/web/api.yaml"
-	chmod -R go-w "$T/bin"
 	sed -i -e "s|^programs:|programs:\n  change: {path: $T/bin/sbx-change-kubernetes, mounts: [$T/bin/lines], env_allowed: [KUBECONFIG]}\n  sender: {path: $T/bin/sbx-change-kubernetes, mounts: [$T/bin/world], env_allowed: [KUBECONFIG]}|" \
 		-e 's|^scopes:|scopes:\n  preview: {audience: a, reads_secrets: false, permissions: ["deployments.apps/scale:patch"]}|' "$T/policy/policy.yaml"
 	printf 'targets:\n  east: {server: "https://east.test:6443"}\n  west: {server: "https://west.test:6443"}\n' >>"$T/sbx.yaml"
 	tools
-	new_signer alice
 	world out as-it-was
-	chmod -R go-w "$T/policy" "$T/bin"
-}
-
-tool() {
-	cat >"$T/policy/tools/$1.yaml"
-	chmod go-w "$T/policy/tools/$1.yaml"
 }
 
 tools() {
