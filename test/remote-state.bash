@@ -19,6 +19,28 @@ remote_setup() {
 	new_signer alice
 }
 
+# s3_configuration: of a directory whose state is the object envs/far.tfstate of the bucket `state`.
+s3_configuration() {
+	cat <<-EOF
+		terraform {
+		  backend "s3" {
+		    bucket                      = "state"
+		    key                         = "envs/far.tfstate"
+		    region                      = "us-east-1"
+		    endpoints                   = { s3 = "http://127.0.0.1:$PORT" }
+		    use_lockfile                = true
+		    use_path_style              = true
+		    skip_credentials_validation = true
+		    skip_requesting_account_id  = true
+		    skip_metadata_api_check     = true
+		  }
+		}
+		resource "terraform_data" "one" {
+		  input = "first"
+		}
+	EOF
+}
+
 # planned: the id of a plan in $plan.
 planned() {
 	run_sbx 0 sbx-call remote_plan dir=envs/far

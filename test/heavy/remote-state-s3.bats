@@ -32,24 +32,7 @@ setup() {
 		s|^scopes:|&\n  state-read: {provider: sts, role: 'arn:aws:iam::123456789012:role/reader', reads_secrets: false, only_reads: true}|
 		s|^scopes:|&\n  state-write: {provider: sts, role: 'arn:aws:iam::123456789012:role/writer', reads_secrets: false}|" "$T/policy/policy.yaml"
 	echo "providers: {sts: {address: 'http://127.0.0.1:$PORT', keys: $T/s3/keys, seen: $T/s3/seen}}" >>"$T/sbx.yaml"
-	cat >"$T/work/envs/far/main.tf" <<-EOF
-		terraform {
-		  backend "s3" {
-		    bucket                      = "state"
-		    key                         = "envs/far.tfstate"
-		    region                      = "us-east-1"
-		    endpoints                   = { s3 = "http://127.0.0.1:$PORT" }
-		    use_lockfile                = true
-		    use_path_style              = true
-		    skip_credentials_validation = true
-		    skip_requesting_account_id  = true
-		    skip_metadata_api_check     = true
-		  }
-		}
-		resource "terraform_data" "one" {
-		  input = "first"
-		}
-	EOF
+	s3_configuration >"$T/work/envs/far/main.tf"
 }
 
 teardown() { remote_teardown; }

@@ -5,7 +5,7 @@ import boto3
 
 address, keys, verb = sys.argv[1:4]
 with open(keys) as file:
-    key, secret = file.read().split(":")
+    key, secret = file.read().strip().split(":")
 s3 = boto3.client("s3", region_name="us-east-1", endpoint_url=address, aws_access_key_id=key, aws_secret_access_key=secret)
 if verb == "get":
     sys.stdout.buffer.write(s3.get_object(Bucket="state", Key=sys.argv[4])["Body"].read())

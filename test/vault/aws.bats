@@ -2,6 +2,7 @@
 # Sessions of AWS: a real server with the AWS secrets engine (OpenBao has none of its own: the rig builds one), and moto in the place of STS.
 
 load ../helpers
+load ../remote-state
 load vault
 
 setup_file() {
@@ -114,4 +115,19 @@ field() {
 	assert_json '.result.state + " " + .revocation[0].state + " " + .credential[0].provider' 'completed expires vault'
 	assert_contains "$(member .result.stdout <<<"$output")" aws_session_token
 	assert_contains "$(member .result.stdout <<<"$output")" REDACTED
+}
+
+@test "a state in S3, planned and applied with sessions of the engine" {
+	PORT=${STS##*:}
+	remote_setup '{scope: aws-SCOPE, as: aws-credentials, env: AWS_SHARED_CREDENTIALS_FILE}'
+	sed -i "s|env_allowed: \[KUBE_CONFIG_PATH\]|env_allowed: [AWS_SHARED_CREDENTIALS_FILE]|
+		s|^scopes:|&\n  aws-read: {provider: vault, engine: aws, mount: $NS-aws, role: demo, policy: sbx-$NS-aws, reads_secrets: false, only_reads: true}|
+		s|^scopes:|&\n  aws-write: {provider: vault, engine: aws, mount: $NS-aws, role: demo, policy: sbx-$NS-aws, reads_secrets: false}|" "$T/policy/policy.yaml"
+	s3_configuration >"$T/work/envs/far/main.tf"
+	curl -sS -o /dev/null -X PUT "$STS/state" 3>&-
+	planned
+	run_sbx 0 sbx-call remote_apply "plan=$plan"
+	assert_json '.credential[0].provider + " " + .revocation[0].state' 'vault expires'
+	echo anybody:anybody >"$T/keys"
+	assert_contains "$(python3 "$ROOT/test/helpers/s3get.py" "$STS" "$T/keys" get envs/far.tfstate 3>&-)" terraform_data
 }
