@@ -138,8 +138,17 @@ int kchange_text(const struct plan_tree *tree, const struct plan_node *node, cha
 struct said {
 	char message[SAID_SIZE];
 	char fields[SAID_SIZE]; /* "REASON FIELD, …" */
-	int of_uid, of_manager, of_budget;
+	int of_uid, of_manager, of_budget, of_policy;
 };
+
+/* The words of an admission policy stand in a cause without a reason, which what is not valid never is. By the message
+ * alone nobody could tell: what is not valid is quoted there, with all of the object around it. */
+static int is_of_policy(const char *reason, const char *message)
+{
+	static const char begins[] = "ValidatingAdmissionPolicy '";
+
+	return reason[0] == '\0' && strncmp(message, begins, sizeof begins - 1) == 0;
+}
 
 static void add_cause(struct said *said, const struct plan_tree *tree, const struct plan_node *cause)
 {
@@ -152,6 +161,7 @@ static void add_cause(struct said *said, const struct plan_tree *tree, const str
 	said->of_uid |= strcmp(field, "metadata.uid") == 0;
 	said->of_manager |= strcmp(reason, "FieldManagerConflict") == 0;
 	said->of_budget |= strcmp(reason, "DisruptionBudget") == 0;
+	said->of_policy |= is_of_policy(reason, message);
 	if (strcmp(reason, "FieldManagerConflict") == 0 || strcmp(reason, "DisruptionBudget") == 0)
 		snprintf(said->fields + used, sizeof said->fields - used, "%s%s %s", used > 0 ? ", " : "", message,
 			 field);
@@ -222,7 +232,7 @@ int kchange_refused(const struct kchange_answer *answer, const char *doing, stru
 	if (answer->status == CONFLICT || (answer->status == INVALID && said.of_uid))
 		return fail_saying(err, SBX_BAD_REQUEST, "object_moved", doing,
 				   "it is not what it was when this was planned", said.message);
-	if (answer->status == INVALID && strstr(said.message, "ValidatingAdmissionPolicy") == NULL)
+	if (answer->status == INVALID && !said.of_policy)
 		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing, "the API server does not accept it",
 				   said.fields);
 	if (answer->status == BROKEN && is_untyped(said.message))

@@ -274,6 +274,22 @@ told() {
 	refused change_invalid "$CHANGE" preview --change=apply --namespace="$SPACE" --manifest=manifest --out=none
 	assert_contains "$stderr" 'FieldValueInvalid spec.template'
 	refute_contains "$stderr" hunter2
+	# Nor what others keep in it, to whoever writes the name of an admission policy into it.
+	kubectl apply --server-side --field-manager=other --namespace="$SPACE" --filename=- <<-EOT
+		apiVersion: batch/v1
+		kind: Job
+		metadata: {name: theirs}
+		spec: {suspend: true, template: {spec: {restartPolicy: Never, containers: [{name: c, image: "localhost/none:1", env: [{name: TOKEN, value: hunter2hunter2}]}]}}}
+	EOT
+	cat >manifest <<-EOT
+		apiVersion: batch/v1
+		kind: Job
+		metadata: {name: theirs}
+		spec: {template: {spec: {containers: [{name: c, command: ["ValidatingAdmissionPolicy 'p'"]}]}}}
+	EOT
+	refused change_invalid "$CHANGE" preview --change=apply --namespace="$SPACE" --manifest=manifest --out=none
+	assert_contains "$stderr" 'FieldValueInvalid spec.template'
+	refute_contains "$stderr" hunter2
 }
 
 # try_manifest CODE|ok: stdin is applied.

@@ -147,8 +147,42 @@ static void test_renewed(void)
 		"{\"deleteOptions\":{\"preconditions\":{\"uid\":\"u\"}},\"metadata\":{\"name\":\"a\"}}");
 }
 
+static void refused(int status, const char *body, const char *code, const char *hint)
+{
+	auto_kchange_answer answer = KCHANGE_ANSWER_INIT;
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	answer.status = status;
+	CHECK(buf_add_str(&answer.body, body, &err) == 0 && kchange_refused(&answer, "try", &why) == -1);
+	CHECK_STR(why.code, code);
+	CHECK_STR(why.hint, hint);
+}
+
+/* A server repeats an object that it finds invalid: whoever writes one part of it is not told the others. */
+static void test_refused(void)
+{
+#define INVALID "Job.batch \\\"j\\\" is invalid: spec.template.spec: Invalid value: {\\\"Command\\\":[\\\""
+#define POLICY "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no latest"
+#define TOKEN "\\\"Env\\\":[{\\\"Name\\\":\\\"A\\\",\\\"Value\\\":\\\"hunter2\\\"}]"
+	refused(422,
+		"{\"message\":\"" INVALID "run\\\"]," TOKEN
+		"}\",\"details\":{\"causes\":[{\"reason\":\"FieldValueInvalid\","
+		"\"message\":\"hunter2\",\"field\":\"spec.template.spec\"}]}}",
+		"change_invalid", "the API server says: FieldValueInvalid spec.template.spec");
+	refused(422,
+		"{\"message\":\"" INVALID POLICY "\\\"]," TOKEN
+		"}\",\"details\":{\"causes\":[{\"reason\":\"FieldValueInvalid\","
+		"\"message\":\"" POLICY " hunter2\",\"field\":\"spec.template.spec\"}]}}",
+		"change_invalid", "the API server says: FieldValueInvalid spec.template.spec");
+	refused(422,
+		"{\"message\":\"jobs \\\"j\\\" is forbidden: " POLICY
+		"\",\"details\":{\"causes\":[{\"message\":\"" POLICY "\"}]}}",
+		"cluster_admission", "the API server says: jobs 'j' is forbidden: " POLICY);
+}
+
 int main(void)
 {
+	test_refused();
 	test_what_moves();
 	test_no_generation();
 	test_what_becomes();
