@@ -6,7 +6,6 @@
 #include "kplan_mask.h"
 #include "kplan_view.h"
 #include "plan_finding.h"
-#include "plan_mask.h"
 
 enum { WAS, IS, SIDES };
 
@@ -51,12 +50,7 @@ static int take(struct compared *c, int side, const struct plan_tree *tree, cons
 
 static struct plan_value value_at(const struct compared *c, int side, const struct plan_node *node, unsigned depth)
 {
-	struct plan_value value;
-
-	plan_value_take(&value, &c->trees[side], node);
-	if (value.how == PLAN_VALUE_PLAIN && plan_mask_touches(&c->masks[side], c->way, depth))
-		value.how = PLAN_VALUE_SENSITIVE;
-	return value;
+	return kplan_mask_value(&c->trees[side], node, &c->masks[side], c->way, depth);
 }
 
 static int add_difference(struct compared *c, const struct plan_node *x, const struct plan_node *y, unsigned depth,

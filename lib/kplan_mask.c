@@ -8,6 +8,7 @@
 #include "json_out.h"
 #include "kplan_words.h"
 #include "limit.h"
+#include "plan_mask.h"
 #include "secret_words.h"
 
 /* Annotations in which tools repeat the object as it was applied. */
@@ -47,6 +48,20 @@ static int is_secret_object(const struct plan_tree *tree, const struct plan_node
 	return is_text(kind) && kind->len == 6 && memcmp(plan_tree_text(tree, kind), "Secret", 6) == 0;
 }
 
+/* An image as the API takes it, whose tag may be made to look like a token; a URL is none. */
+static int is_image(const struct plan_tree *tree, const struct plan_node *node)
+{
+	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.:/@";
+	const char *text = plan_tree_text(tree, node);
+
+	if (!is_called(tree, node, "image") || memmem(text, node->len, "://", 3) != NULL)
+		return 0;
+	for (size_t i = 0; i < node->len; i++)
+		if (text[i] == '\0' || strchr(inside, text[i]) == NULL)
+			return 0;
+	return 1;
+}
+
 /* Whether a member is secret by itself. NAMED: its object has a name that says so of the value. */
 static int hides_member(const struct plan_tree *tree, const struct plan_node *member, int named)
 {
@@ -56,8 +71,10 @@ static int hides_member(const struct plan_tree *tree, const struct plan_node *me
 		return 0;
 	if (is_applied(tree, member) || (named && is_called(tree, member, "value")))
 		return 1;
-	return member->kind == PLAN_STRING && (secret_words_in(plan_tree_name(tree, member), member->key_len) ||
-					       kplan_words_value(plan_tree_text(tree, member), member->len));
+	if (member->kind != PLAN_STRING || is_image(tree, member))
+		return 0;
+	return secret_words_in(plan_tree_name(tree, member), member->key_len) ||
+	       kplan_words_value(plan_tree_text(tree, member), member->len);
 }
 
 /* An element of a list of texts. *NEXT: the one behind it is secret. */
@@ -207,6 +224,47 @@ int kplan_mask(struct plan_tree *mask, const struct plan_tree *tree, const struc
 	if (put(&text, tree, root, &any, err) < 0)
 		return -1;
 	return any ? plan_tree_parse(mask, buf_str(&text), text.len, err) : 0;
+}
+
+/* Members in which people write what they like. */
+static int is_free(const char *name, size_t len)
+{
+	static const char *const free_names[] = {
+		"annotations", "args",	  "binaryData", "command",    "data",  "env",	 "httpHeaders",	    "labels",
+		"message",     "options", "parameters", "stringData", "value", "values", "volumeAttributes"};
+
+	for (size_t i = 0; i < ARRAY_LEN(free_names); i++)
+		if (strlen(free_names[i]) == len && memcmp(free_names[i], name, len) == 0)
+			return 1;
+	return 0;
+}
+
+/* Neither is VALUE within one of those, nor one of them in it. */
+static int is_open(const struct plan_tree *tree, const struct plan_node *value, const struct plan_place *way,
+		   unsigned count)
+{
+	const struct plan_node *end = tree->nodes + value->next;
+
+	for (unsigned i = 0; i < count; i++)
+		if (way[i].name != NULL && is_free(way[i].name, way[i].len))
+			return 0;
+	for (const struct plan_node *inner = value + 1; inner < end; inner++)
+		if (is_free(plan_tree_name(tree, inner), inner->key_len))
+			return 0;
+	return 1;
+}
+
+struct plan_value kplan_mask_value(const struct plan_tree *tree, const struct plan_node *node,
+				   const struct plan_tree *mask, const struct plan_place *way, unsigned count)
+{
+	struct plan_value value;
+
+	plan_value_take(&value, tree, node);
+	if (value.how == PLAN_VALUE_PLAIN && plan_mask_touches(mask, way, count))
+		value.how = PLAN_VALUE_SENSITIVE;
+	else if (value.how == PLAN_VALUE_PLAIN && is_open(tree, node, way, count))
+		value.how = PLAN_VALUE_OPEN;
+	return value;
 }
 
 /* The data of a Secret are base64. */

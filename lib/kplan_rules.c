@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kplan_mask.h"
 #include "kplan_pod.h"
-#include "plan_mask.h"
 
 enum { BEFORE, AFTER, SIDES };
 
@@ -38,12 +38,8 @@ static struct plan_value take_value(const struct subject *s, int side, const str
 			       *mask = side == BEFORE ? &s->change->before_mask : &s->change->after_mask;
 	struct plan_place way[PLAN_PLACES];
 	unsigned n = whole_way(s, side, places, count, way);
-	struct plan_value value;
 
-	plan_value_take(&value, tree, plan_place_find(tree, places, count));
-	if (value.how == PLAN_VALUE_PLAIN && plan_mask_touches(mask, way, n))
-		value.how = PLAN_VALUE_SENSITIVE;
-	return value;
+	return kplan_mask_value(tree, plan_place_find(tree, places, count), mask, way, n);
 }
 
 /* What is at PLACES is to blame: the index of the cause, or as plan_finding_cause. */

@@ -143,7 +143,8 @@ int plan_value_show(const struct plan_value *v, const struct plan_secrets *secre
 		return buf_add_str(out, "(known after apply)", err);
 	if (v->how == PLAN_VALUE_COMPUTED)
 		return buf_add_str(out, "(computed)", err);
-	if (v->how == PLAN_VALUE_SENSITIVE || plan_secrets_in(secrets, v->bytes, v->kept))
+	if (v->how == PLAN_VALUE_SENSITIVE ||
+	    (v->how != PLAN_VALUE_OPEN && plan_secrets_in(secrets, v->bytes, v->kept)))
 		return buf_add_str(out, "(sensitive)", err);
 	if (v->how == PLAN_VALUE_FROM && buf_add_str(out, "from ", err) < 0)
 		return -1;

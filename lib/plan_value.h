@@ -4,13 +4,15 @@
 
 #include "plan_secrets.h"
 
-/* So many bytes are shown, and as many as a probe for secrets needs, each byte written as \u0000, are kept behind them. */
+/* So many bytes are shown, and as many as a probe for secrets needs, each byte written as \u0000, are kept behind them.
+ */
 #define PLAN_VALUE_SHOWN 120
 #define PLAN_VALUE_KEPT (PLAN_VALUE_SHOWN + 6 * PLAN_SECRET_PROBE)
 
 enum plan_value_how {
 	PLAN_VALUE_ABSENT,    /* nothing there, or null */
 	PLAN_VALUE_PLAIN,     /* what BYTES say, unless a secret is in it */
+	PLAN_VALUE_OPEN,      /* what BYTES say, though a secret may be the same */
 	PLAN_VALUE_SENSITIVE, /* never shown */
 	PLAN_VALUE_UNKNOWN,   /* known after apply only */
 	PLAN_VALUE_FROM,      /* of a setting: BYTES say what it refers to */

@@ -99,18 +99,18 @@ object() {
 	[ "$missing" -eq 0 ]
 }
 
-# image_beside FRAGMENT: what is told of an image that has hunter2hunter2 in its name, when FRAGMENT is in the same object.
-image_beside() {
+# command_beside FRAGMENT: what is told of a command that has hunter2hunter2 in it, when FRAGMENT is in the same object.
+command_beside() {
 	command jq -nc --argjson more "$1" '{apiVersion: "apps/v1", kind: "Deployment", metadata: {name: "a", namespace: "web", uid: "u"},
 		spec: {replicas: 1, template: {spec: {containers: [{name: "a", image: "r/a:1"}]}}}} * $more |
-		{live: ., planned: (.spec.template.spec.containers[0].image = "r/hunter2hunter2:2")}' |
-		sbx-plan --format kubernetes | command jq -r '.findings[0].values[] | select(.path | endswith("image")).after'
+		{live: ., planned: (.spec.template.spec.containers[0].command = ["log-hunter2hunter2"])}' |
+		sbx-plan --format kubernetes | command jq -r '.findings[0].values[] | select(.path | endswith("command")).after'
 }
 
 @test "what is secret in one place is told in no other; beside each the same that is not" {
 	local fragment hidden=0 shown=0
 	while IFS= read -r fragment; do
-		assert_equal "$fragment $(image_beside "$fragment")" "$fragment (sensitive)"
+		assert_equal "$fragment $(command_beside "$fragment")" "$fragment (sensitive)"
 		hidden=$((hidden + 1))
 	done <<-'LIST'
 		{"spec":{"env":[{"name":"DB_PASS","value":"hunter2hunter2"}]}}
@@ -123,7 +123,7 @@ image_beside() {
 		{"metadata":{"annotations":{"kapp.k14s.io/original":"{\"kind\":\"Secret\",\"data\":{\"a\":\"aHVudGVyMmh1bnRlcjI=\"}}"}}}
 	LIST
 	while IFS= read -r fragment; do
-		assert_equal "$fragment $(image_beside "$fragment")" "$fragment \"r/hunter2hunter2:2\""
+		assert_equal "$fragment $(command_beside "$fragment")" "$fragment [\"log-hunter2hunter2\"]"
 		shown=$((shown + 1))
 	done <<-'LIST'
 		{"spec":{"env":[{"name":"DB_USER","value":"hunter2hunter2"}]}}
@@ -136,6 +136,27 @@ image_beside() {
 		{"metadata":{"annotations":{"kapp.k14s.io/identity":"hunter2hunter2"}}}
 	LIST
 	assert_equal "$hidden $shown" '8 8'
+}
+
+@test "whoever writes an object cannot hide what it runs: the same text under the name of a secret hides none that the API has a meaning for" {
+	local path value edit
+	while IFS=' ' read -r path value edit; do
+		run_sbx 0 sh -c 'printf "%s\n" "$1" | sbx-plan --format kubernetes' - "$(command jq -c --argjson value "$value" '
+			{live: ., planned: (.metadata.annotations = {"x/token": ($value | if type == "string" then . else tojson end)} | '"$edit"')}' <<-'END'
+			{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a", "namespace": "web", "uid": "u"},
+			 "spec": {"replicas": 3, "template": {"spec": {"containers": [{"name": "a", "image": "r/a:1"}]}}}}
+			END
+		)"
+		assert_equal "$path $(command jq -r --arg path "$path" '.findings[0].values[] | select(.path | endswith($path)).after' <<<"$output")" \
+			"$path $value"
+	done <<-'LIST'
+		image "evil.example/a:2" .spec.template.spec.containers[0].image = $value
+		image "evil.example/a:ghp_0123456789abcdefghijABCDEFGHIJ012345" .spec.template.spec.containers[0].image = $value
+		spec.replicas 0 .spec.replicas = $value
+		hostNetwork true .spec.template.spec.hostNetwork = $value
+		hostPath {"path":"/etc"} .spec.template.spec.volumes = [{name: "a", hostPath: $value}]
+		serviceAccountName "admin" .spec.template.spec.serviceAccountName = $value
+	LIST
 }
 
 @test "what kubectl printed of a real cluster: a change, a creation, a namespace and all in it" {
