@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base.h"
+#include "base64.h"
 #include "scrub_shapes.h"
 #include "secret_words.h"
 
@@ -26,30 +27,78 @@ static int separates(const char *begin, const char *p, const char *end)
 	return *p == '=' || (*p == ':' && (is_one_of(p[1], " \"'\\") || (p > begin && is_one_of(p[-1], quotes))));
 }
 
+/* Where the name begins that ends in front of END. */
+static const char *name_before(const char *begin, const char *end)
+{
+	static const char inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+	const char *p = end;
+
+	while (p > begin && is_one_of(p[-1], inside) && end - p < NAME_MAX_BYTES)
+		p--;
+	return p;
+}
+
 /* The name in front of P, without its quotes. */
 static int names_secret(const char *begin, const char *p)
 {
-	static const char around[] = " \t\"'\\",
-			  inside[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.";
+	static const char around[] = " \t\"'\\";
 
 	while (p > begin && is_one_of(p[-1], around))
 		p--;
-	const char *end = p;
-	while (p > begin && is_one_of(p[-1], inside) && end - p < NAME_MAX_BYTES)
-		p--;
-	return secret_words_in(p, (size_t)(end - p));
+	const char *name = name_before(begin, p);
+	return secret_words_in(name, (size_t)(p - name));
+}
+
+/* P ends an option with its value behind a blank (--password x), or an element of XML with its text (<password>x). */
+static int opens_secret(const char *begin, const char *p, const char *end)
+{
+	if ((*p != ' ' && *p != '>') || p + 1 >= end || is_one_of(p[1], " -<\r\n"))
+		return 0;
+	const char *name = name_before(begin, p);
+	int is_opened = *p == ' ' ? *name == '-' : name > begin && name[-1] == '<';
+	return is_opened && secret_words_in(name, (size_t)(p - name));
+}
+
+static const char *skip(const char *p, const char *end, int blanks)
+{
+	while (p < end && is_one_of(*p, " \t\r\n") == blanks)
+		p++;
+	return p;
+}
+
+/* A line of a file that has two words, of which the first is such a name (requirepass x), also behind more of them in a
+ * .netrc; and the address of a database as Go has it (user:x@tcp(db:3306)/). */
+static int is_pair(const char *line, const char *end, int is_of_file)
+{
+	static const char machine[] = "machine ", password[] = " password ", tcp[] = "@tcp(";
+	const char *name = skip(line, end, 1), *behind = skip(name, end, 0), *value = skip(behind, end, 1);
+	size_t len = (size_t)(end - line);
+
+	if (is_of_file && value < end && skip(skip(value, end, 0), end, 1) == end &&
+	    secret_words_in(name, (size_t)(behind - name)))
+		return 1;
+	if (memmem(line, len, machine, sizeof machine - 1) != NULL &&
+	    memmem(line, len, password, sizeof password - 1) != NULL)
+		return 1;
+	const char *at = memmem(line, len, tcp, sizeof tcp - 1);
+	return at != NULL && memchr(line, ':', (size_t)(at - line)) != NULL;
 }
 
 /* A line in which a name is given a value; what stands in front of the first one may be a sentence. */
 static int has_setting(const char *text, size_t len)
 {
 	const char *end = text + len, *line = text;
+	int is_file = memchr(text, '\n', len) != NULL;
 
 	while (line < end) {
 		const char *next = memchr(line, '\n', (size_t)(end - line));
 		int first = 1;
 		next = next == NULL ? end : next + 1;
+		if (is_pair(line, next, is_file))
+			return 1;
 		for (const char *p = line; p < next; p++) {
+			if (opens_secret(line, p, next))
+				return 1;
 			if (!separates(line, p, next))
 				continue;
 			if (names_secret(line, p) ||
@@ -65,7 +114,7 @@ static int has_setting(const char *text, size_t len)
 /* The manifest of a Secret, YAML or JSON, also within a string: whatever its data are called. */
 static int has_manifest(const char *text, size_t len)
 {
-	static const char kind[] = "kind", secret[] = "Secret", between[] = " \t:\"'\\";
+	static const char kind[] = "kind", secret[] = "Secret", between[] = " \t\r\n:\"'\\";
 	const char *end = text + len, *p = text;
 
 	while (p < end && (p = memmem(p, (size_t)(end - p), kind, sizeof kind - 1)) != NULL) {
@@ -93,9 +142,25 @@ static int is_packed(const char *text, size_t len)
 	return 0;
 }
 
-int kplan_words_value(const char *text, size_t len)
+static int is_secret(const char *text, size_t len)
 {
 	return is_packed(text, len) || shapes_in(text, len) || has_setting(text, len) || has_manifest(text, len);
+}
+
+/* One of these in base64, as a whole. */
+static int is_encoded(const char *text, size_t len)
+{
+	static const size_t least = 16; /* a name and a value in fewer are as likely a word */
+	auto_free unsigned char *bytes = NULL;
+	size_t count = 0;
+
+	return len >= least && len % 4 == 0 && base64_read(text, len, &bytes, &count) == 0 &&
+	       is_secret((const char *)bytes, count);
+}
+
+int kplan_words_value(const char *text, size_t len)
+{
+	return is_secret(text, len) || is_encoded(text, len);
 }
 
 enum kplan_argument kplan_words_argument(const char *text, size_t len)

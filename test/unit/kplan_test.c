@@ -41,11 +41,18 @@ static void test_words(void)
 					     "GITHUB_PAT",
 					     "SENTRY_DSN",
 					     "AccountKey",
-					     "ConnectionStrings__Default"};
-	static const char *const plain[] = {"secretName", "tokenPath", "secretRef", "TOKEN_URL", "imagePullSecretName",
-					    "name",	  "image",     "compass",   "key",	 "expirationSeconds",
-					    "BYPASS",	  "author",    "PATH",	    "pat_th",	 "auth-mode",
-					    "passes"};
+					     "ConnectionStrings__Default",
+					     "DB_PASS_2",
+					     "DB_PW",
+					     "requirepass",
+					     "TOKEN_ACCOUNT",
+					     "credentials_profile"};
+	static const char *const plain[] = {
+		"secretName",	 "tokenPath",	"secretRef",  "TOKEN_URL", "imagePullSecretName",
+		"name",		 "image",	"compass",    "key",	   "expirationSeconds",
+		"BYPASS",	 "author",	"PATH",	      "pat_th",	   "auth-mode",
+		"passes",	 "token_count", "secretfile", "jwt-mode",  "http2",
+		"serviceAccount"};
 	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx",
 					     "see postgres://app:hunter2@db/x",
 					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln",
@@ -68,7 +75,15 @@ static void test_words(void)
 					     "SDRzSUFBQUFBQUFBLzZwVw==",
 					     "users:\n- name: a\n  user:\n    client-key-data: LS0t\n",
 					     "{\"auths\":{\"r\":{\"auth\":\"YTpi\"}}}",
-					     "token: x"};
+					     "token: x",
+					     "mysqladmin --password hunter2 status",
+					     "user:hunter2@tcp(db:3306)/x",
+					     "port 1\nrequirepass hunter2\n",
+					     "machine h login u password hunter2",
+					     "<password>hunter2</password>",
+					     "{\"kind\":\n\"Secret\"}",
+					     "cGFzc3dvcmQ6IGh1bnRlcjI=",
+					     "YXBpVmVyc2lvbjogdjEKa2luZDogU2VjcmV0CmRhdGE6IHthOiBiMn0K"};
 	static const char *const others[] = {"-----BEGIN CERTIFICATE-----",
 					     "http://db:5432/x",
 					     "postgres://app@db/x",
@@ -87,7 +102,14 @@ static void test_words(void)
 					     "kind: ConfigMap\nsecretName: a\n",
 					     "a kind Secretary",
 					     "H4sI",
-					     "clusters:\n- cluster: {server: \"https://a\"}\n"};
+					     "clusters:\n- cluster: {server: \"https://a\"}\n",
+					     "run --password-file /run/x",
+					     "run --token --verbose",
+					     "auth login",
+					     "port 1\nauthor name\nset a password now\n",
+					     "app@tcp(db:3306)/x",
+					     "<password></password>",
+					     "dXNlcm5hbWU6IGh1bnRlcjI="};
 
 	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
 		CHECK(secret_words_in(secret[i], strlen(secret[i])));
