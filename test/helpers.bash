@@ -131,19 +131,19 @@ wait_until() {
 	done
 }
 
-# fresh_state [FIXTURE]: $T is a directory of its own with sbx.yaml, a copy of the policy test/fixtures/FIXTURE (default: basic), a workspace and an
-# empty state directory; SBX_CONFIG points at it.
+# fresh_state [FIXTURE [FUNCTION]]: $T is a directory of its own with sbx.yaml, a copy of the policy test/fixtures/FIXTURE (default: basic), a workspace and an
+# empty state directory, and with what FUNCTION adds to it, which runs once for each test file, in another $T. SBX_CONFIG points at it.
 fresh_state() {
-	local first=$BATS_FILE_TMPDIR/state-${1:-basic}
+	local first=$BATS_FILE_TMPDIR/state-${1:-basic}-${2:-bare}
 	trace_test_alone
-	[ -d "$first" ] || make_state "${1:-basic}" "$first"
+	[ -d "$first" ] || make_state "${1:-basic}" "$first" "${2:-:}"
 	T=$BATS_TEST_TMPDIR/t
 	cp -r "$first" "$T"
 	export SBX_CONFIG=$T/sbx.yaml T
 }
 
-# make_state FIXTURE DIRECTORY: what fresh_state copies, once for each test file, with what the file's own more_state adds to it in $T. The tests inside
-# the policy run once for each digest of it, so what is kept of them is there already.
+# make_state FIXTURE DIRECTORY FUNCTION: what fresh_state copies. The tests inside the policy run once for each digest of it, so what is kept of them is there
+# already.
 make_state() {
 	local T
 	mkdir -p "$2.new/work/envs/staging" "$2.new/work/envs/prod" "$2.new/work/modules/net"
@@ -161,9 +161,7 @@ make_state() {
 	EOF
 	: >"$2.new/allowed_signers"
 	T=$2.new
-	if declare -F more_state >/dev/null; then
-		more_state
-	fi
+	"$3"
 	sbx-policy --config "$2.new/sbx.yaml" list >/dev/null 2>&1 || true
 	[ ! -d "$2.new/var" ] || find "$2.new/var" -mindepth 1 -maxdepth 1 ! -name cache -exec rm -r {} +
 	mv "$2.new" "$2"

@@ -2,7 +2,7 @@
 # a program of the tests in the place of terraform, so that a test costs little and needs no provider of its own.
 
 sealed_setup() {
-	fresh_state
+	fresh_state basic sealed_files
 	sealed_paths
 	sed -i "s|^programs:|programs:\n  tf: {path: $T/bin/terraform, mounts: [$T/bin/lib]}|" "$T/policy/policy.yaml"
 	printf 'mirror: %s/mirror\n' "$T" >>"$T/policy/policy.yaml"
@@ -20,7 +20,7 @@ sealed_paths() {
 }
 
 # What is the same for each test of a file.
-more_state() {
+sealed_files() {
 	local PLATFORM PACKAGE TREE
 	sealed_paths
 	mkdir -p "$T/bin" "$PACKAGE"

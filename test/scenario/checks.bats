@@ -9,12 +9,12 @@ setup_file() {
 }
 
 setup() {
-	fresh_state
+	fresh_state basic guarded_tool
 	world out as-planned
 	signed
 }
 
-more_state() {
+guarded_tool() {
 	no_policy_tests
 	sed -i 's/^  stepper: .*/  stepper: {path: "@STEPPER@", env_allowed: [SBX_TOKEN]}/; s|@STEPPER@|'"$SBX_BUILD/test/stepper|" "$T/policy/policy.yaml"
 	tool guarded_change <<-EOT

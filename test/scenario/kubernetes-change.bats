@@ -4,7 +4,7 @@
 
 load ../helpers
 
-more_state() {
+shipped_signals() {
 	no_policy_tests
 	rm -r "$T/policy/signals"
 	cp -r "$ROOT/policy/signals" "$T/policy/signals"
@@ -12,7 +12,7 @@ more_state() {
 }
 
 setup() {
-	fresh_state
+	fresh_state basic shipped_signals
 	mkdir -p "$T/bin" "$T/work/manifests/web"
 	cp "$SBX_BUILD/test/stepper" "$T/bin/sbx-change-kubernetes"
 	scaled 3 0 >"$T/bin/lines"

@@ -9,13 +9,13 @@ setup_file() {
 }
 
 setup() {
-	fresh_state
+	fresh_state basic tools_of_runs
 	# Which sbx-cred runs with a call, that it may be kept.
 	printf 'commands: [%s/capture]\n' "$T" >>"$T/sbx.yaml"
 	PATH=$T:$PATH
 }
 
-more_state() {
+tools_of_runs() {
 	add_tools
 	no_policy_tests
 	# Scripts, since `timeout` and sbx-cred start programs alone.
