@@ -3,8 +3,10 @@
 
 #include <string.h>
 
-#include "kplan_object.h"
+#include "kchange_object.h"
 
+/* A page but the last has 500; so many on the average end a list of a server that always has another one. */
+enum { PAGE_LEAST = 100 };
 enum { QUERY_SIZE = 2048, CONTINUE_SIZE = 1024, WORD_SIZE = 64 };
 enum { FORBIDDEN = 403, NOT_FOUND = 404, NOT_ALLOWED = 405 };
 
@@ -28,22 +30,29 @@ static int get(struct kchange_server *server, const char *path, const char *quer
 	return kchange_answer_read(&answer, q.doing, tree, err) < 0 ? -1 : 1;
 }
 
+static int too_many(struct sbx_error *err)
+{
+	return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "more objects than a person can judge");
+}
+
 static int each_item(const struct plan_tree *tree, unsigned *left, kchange_each *each, void *context,
 		     struct sbx_error *err)
 {
 	static const char *const items[] = {"items", NULL};
 	const struct plan_node *list = kplan_at(tree, items), *item;
+	unsigned count = 0;
 
 	if (list != NULL && list->kind == PLAN_NULL)
 		return 0;
 	if (list == NULL || list->kind != PLAN_ARRAY)
 		return sbx_fail(err, SBX_PROTOCOL, "cluster_answer", "the API server's answer is no list");
 	for (item = plan_tree_first(tree, list); item != NULL; item = plan_tree_behind(tree, list, item)) {
-		if ((*left)-- == 0)
-			return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "more objects than a person can judge");
+		if (count++ == *left)
+			return too_many(err);
 		if (each(context, tree, item, err) < 0)
 			return -1;
 	}
+	*left -= count;
 	return 0;
 }
 
@@ -72,12 +81,13 @@ int kchange_list(struct kchange_server *server, const char *path, const char *se
 	const char *accept = part == KCHANGE_METADATA ? metadata_alone : NULL;
 	auto_buf query = BUF_INIT(QUERY_SIZE);
 	struct plan_tree tree;
+	unsigned pages = KCHANGE_LISTED_MAX / PAGE_LEAST;
 	int result;
 
 	plan_tree_init(&tree);
 	result = next_page(NULL, selection, &query, err);
 	while (result == 1) {
-		int got = get(server, path, buf_str(&query), accept, &tree, err);
+		int got = pages-- == 0 ? too_many(err) : get(server, path, buf_str(&query), accept, &tree, err);
 		if (got != 1) {
 			plan_tree_clear(&tree);
 			return got;
@@ -99,6 +109,15 @@ static int has_verb(const struct plan_tree *tree, const struct plan_node *resour
 		if (kchange_text(tree, verb, word, sizeof word) == 0 && strcmp(word, wanted) == 0)
 			return 1;
 	return 0;
+}
+
+/* What goes into paths and into the plan is a name, whoever serves the kind. */
+static int is_kind(const struct kchange_served *served)
+{
+	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+	return served->kind[strspn(served->kind, letters)] == '\0' && served->kind[0] != '\0' &&
+	       kchange_is_name(served->plural);
 }
 
 static int read_resource(const struct plan_tree *tree, const struct plan_node *resource, struct kchange_served *served)
@@ -127,15 +146,20 @@ static int each_of_group(const struct plan_tree *tree, const struct plan_node *g
 	(void)kchange_text(tree, plan_tree_member(tree, metadata, "name", 4), served.group, sizeof served.group);
 	for (; version != NULL; version = plan_tree_behind(tree, versions, version)) {
 		if (kchange_text(tree, plan_tree_member(tree, version, "version", 7), served.version,
-				 sizeof served.version) < 0)
+				 sizeof served.version) < 0 ||
+		    !kchange_is_name(served.version) || (served.group[0] != '\0' && !kchange_is_name(served.group)))
 			return 0;
 		(void)kchange_text(tree, plan_tree_member(tree, version, "freshness", 9), fresh, sizeof fresh);
 		whole &= strcmp(fresh, "Stale") != 0;
 		resources = plan_tree_member(tree, version, "resources", 9);
 		resource = plan_tree_first(tree, resources);
 		for (; resource != NULL; resource = plan_tree_behind(tree, resources, resource))
-			if (read_resource(tree, resource, &served) && each(context, &served, err) < 0)
-				return -1;
+			if (read_resource(tree, resource, &served)) {
+				if (!is_kind(&served))
+					whole = 0;
+				else if (each(context, &served, err) < 0)
+					return -1;
+			}
 	}
 	return whole;
 }

@@ -25,7 +25,7 @@ struct kchange_served {
 };
 typedef int kchange_each_kind(void *context, const struct kchange_served *served, struct sbx_error *err);
 
-/* Every such kind, in every version: 1; 0: the server does not say all of them; -1. */
+/* Every such kind, in every version: 1; 0: the server does not say all of them, or calls one by what is no name; -1. */
 int kchange_kinds(struct kchange_server *server, kchange_each_kind *each, void *context, struct sbx_error *err);
 
 #endif

@@ -94,3 +94,34 @@ sent() { # STATUS CODE [TIMES]: by send, which asked once, or so often
 	assert_equal "$(cut -d' ' -f1 api/requests | tr '\n' ' ')" 'GET PATCH '
 	[ ! -e out ]
 }
+
+# kinds PLURAL KIND: what the server says that it has.
+kinds() {
+	jq -nc --arg plural "$1" --arg kind "$2" '{kind: "APIGroupDiscoveryList", items: [{metadata: {name: "things.example"}, versions: [{version: "v1",
+		resources: [{resource: $plural, scope: "Namespaced", responseKind: {kind: $kind}, verbs: ["list"]}]}]}]}' >api/kinds
+}
+
+@test "a kind whose name is none is not asked for; a list that never ends is given up" {
+	server 200 7
+	echo '{"items":[]}' >api/list
+	kinds things Thing
+	run_sbx 0 "$CHANGE" check plan
+	assert_equal "$(grep -c '^GET /apis/things.example/v1/namespaces/web/things?' api/requests)" 2 # both of /api and /apis are the same here
+	local plural kind
+	while read -r plural kind; do
+		: >api/requests
+		kinds "$plural" "$kind"
+		run_sbx 0 "$CHANGE" check plan
+		assert_equal "$kind $(grep -c things.example api/requests)" "$kind 0"
+	done <<-'LIST'
+		../../secrets Thing
+		things?watch=1 Thing
+		things Thing"}},{"beside":null
+	LIST
+	kinds things Thing
+	echo '{"items":[],"metadata":{"continue":"x"}}' >api/list
+	: >api/requests
+	run_sbx 65 "$CHANGE" check plan
+	assert_contains "$stderr" '(too_large)'
+	assert_equal "$(grep -c things.example api/requests)" 200
+}
