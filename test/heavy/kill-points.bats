@@ -25,19 +25,22 @@ became() {
 	became replayed:cancelled
 	point_at approve after unlink approvals.db-journal
 	became asked:cancelled
-	point_at approve group-after write 'pipe:[#]'
+	# The first such write is to who verifies the signature.
+	point_at approve group-after write 'pipe:[#]' 2
 	became asked:cancelled
 	record_is_whole
 }
 
-@test "sbx-cred: before the mint, behind it, while the command runs" {
+@test "sbx-cred: before the mint, behind it, when the command starts, when its end has come" {
 	point_at cred after linkat '#-#.json'
 	became asked:cancelled
 	point_at cred after renameat '#-#.json'
 	became asked:cancelled
-	point_at cred group-after clone3 - 2
+	# Who mints, who will revoke, the command.
+	point_at cred group-after clone3 - 3
 	became asked:cancelled
-	point_at cred after clone3 - 3
+	# The request to mint, the call, the request to revoke: the command has ended by then.
+	point_at cred after write 'pipe:[#]' 3
 	became asked:completed
 	record_is_whole
 }
