@@ -62,6 +62,14 @@ static int is_image(const struct plan_tree *tree, const struct plan_node *node)
 	return 1;
 }
 
+/* Has the object a name that says of the value beside it that it is secret? */
+static int has_secret_name(const struct plan_tree *tree, const struct plan_node *object)
+{
+	const struct plan_node *name = plan_tree_member(tree, object, "name", 4);
+
+	return is_text(name) && secret_words_in(plan_tree_text(tree, name), name->len);
+}
+
 /* Whether a member is secret by itself. NAMED: its object has a name that says so of the value. */
 static int hides_member(const struct plan_tree *tree, const struct plan_node *member, int named)
 {
@@ -108,9 +116,7 @@ static int put_of_secret(struct buf *out, const struct plan_tree *tree, const st
 static int put_members(struct buf *out, const struct plan_tree *tree, const struct plan_node *node, int *any,
 		       struct sbx_error *err)
 {
-	const struct plan_node *name = plan_tree_member(tree, node, "name", 4);
-	int named = is_text(name) && secret_words_in(plan_tree_text(tree, name), name->len),
-	    of_secret = is_secret_object(tree, node);
+	int named = has_secret_name(tree, node), of_secret = is_secret_object(tree, node);
 	const struct plan_node *child = plan_tree_first(tree, node);
 
 	for (; child != NULL; child = plan_tree_behind(tree, node, child)) {
@@ -173,35 +179,45 @@ static int put(struct buf *out, const struct plan_tree *tree, const struct plan_
 	return result;
 }
 
-/* Is the member at the last of PLACES secret by its name, or by the name beside it? */
-static int hides_text(const struct plan_tree *tree, const struct plan_place *places, unsigned count,
-		      const struct plan_node *value)
+/* Whether CHILD is secret by what it is in PARENT. */
+static int hides_child(const struct plan_tree *tree, const struct plan_node *parent, const struct plan_node *child,
+		       const struct plan_place *place)
 {
-	unsigned last = count;
+	int next = 0;
 
-	while (last > 0 && places[last - 1].name == NULL)
-		last--;
-	if (kplan_words_value(plan_tree_text(tree, value), value->len) ||
-	    (last > 0 && secret_words_in(places[last - 1].name, places[last - 1].len)))
-		return 1;
-	const struct plan_node *parent = last == count && last > 0 ? plan_place_find(tree, places, count - 1) : NULL,
-			       *name = plan_tree_member(tree, parent, "name", 4);
-	return is_text(name) && places[last - 1].len == 5 && memcmp(places[last - 1].name, "value", 5) == 0 &&
-	       secret_words_in(plan_tree_text(tree, name), name->len);
+	if (parent->kind == PLAN_OBJECT)
+		return (is_secret_object(tree, parent) && is_called(tree, child, "data")) ||
+		       hides_member(tree, child, has_secret_name(tree, parent));
+	if (place->index > 0)
+		hides_element(tree, plan_tree_element(tree, parent, place->index - 1), &next);
+	return hides_element(tree, child, &next);
 }
 
 int kplan_mask_hides(const struct plan_tree *tree, const struct plan_place *places, unsigned count)
 {
-	const struct plan_node *value = plan_place_find(tree, places, count);
+	const struct plan_node *node = plan_tree_root(tree);
+	const struct plan_place *named = NULL;
 	auto_buf text = BUF_INIT(LIMIT_PLAN_TREE);
 	struct sbx_error unread = SBX_ERROR_INIT;
-	int any = 0;
+	int of_secret = 0, any = 0;
 
-	if (value == NULL)
+	for (unsigned i = 0; i < count && node != NULL; i++) {
+		const struct plan_node *child = plan_place_in(tree, node, &places[i]);
+		if (child == NULL)
+			return 0;
+		if ((of_secret && is_called(tree, child, "annotations")) || hides_child(tree, node, child, &places[i]))
+			return 1;
+		of_secret = is_secret_object(tree, node) && is_called(tree, child, "metadata");
+		if (places[i].name != NULL)
+			named = &places[i];
+		node = child;
+	}
+	if (node == NULL)
 		return 0;
-	if (value->kind == PLAN_STRING)
-		return hides_text(tree, places, count, value);
-	return put(&text, tree, value, &any, &unread) < 0 || any;
+	/* Also of the texts in a list that has such a name. */
+	if (is_text(node))
+		return named != NULL && secret_words_in(named->name, named->len);
+	return put(&text, tree, node, &any, &unread) < 0 || any;
 }
 
 static int is_secret(const struct buf *type)

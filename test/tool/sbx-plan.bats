@@ -250,6 +250,11 @@ replaced() {
 		["set",0,"value"] {"set":[{"name":"db.password","value":"swordfish7777"}]}
 		["spec"] {"spec":[{"env":[{"name":"DB_PASS","value":"swordfish7777"}]}]}
 		["manifest"] {"manifest":{"kind":"Secret","data":{"a":"c3dvcmRmaXNo"}}}
+		["manifest","data","a"] {"manifest":{"kind":"Secret","data":{"a":"c3dvcmRmaXNo"}}}
+		["manifest","metadata","annotations","a"] {"manifest":{"kind":"Secret","metadata":{"annotations":{"a":"swordfish7777"}}}}
+		["manifest","stringData","a"] {"manifest":{"stringData":{"a":"swordfish7777"}}}
+		["command",1] {"command":["--password","swordfish7777"]}
+		["passwords",0] {"passwords":["swordfish7777"]}
 		["variables","API_KEY"] {"variables":{"API_KEY":"swordfish7777"}}
 		["input"] {"input":"postgres://app:swordfish7777@db/x"}
 	LIST
@@ -262,10 +267,16 @@ replaced() {
 		["set",0,"value"] {"set":[{"name":"db.region","value":"eu-west"}]}
 		["spec"] {"spec":[{"env":[{"name":"DB_REGION","value":"eu-west"}]}]}
 		["manifest"] {"manifest":{"kind":"ConfigMap","data":{"a":"eu-west"}}}
+		["manifest","data","a"] {"manifest":{"kind":"ConfigMap","data":{"a":"eu-west"}}}
+		["manifest","metadata","annotations","a"] {"manifest":{"kind":"ConfigMap","metadata":{"annotations":{"a":"eu-west"}}}}
+		["manifest","metadata","name"] {"manifest":{"kind":"Secret","metadata":{"name":"eu-west"}}}
+		["command",1] {"command":["--region","eu-west"]}
+		["command",2] {"command":["--password","x","eu-west"]}
+		["regions",0] {"regions":["eu-west"]}
 		["minimum_password_length"] {"minimum_password_length":14}
 		["input"] {"input":"postgres://app@db.eu-west/x"}
 	LIST
-	assert_equal "$hidden $shown" '7 7'
+	assert_equal "$hidden $shown" '12 13'
 }
 
 @test "settings of a provider that are more than a finding holds are said to be more" {
