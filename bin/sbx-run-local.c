@@ -19,6 +19,7 @@
 #include "log.h"
 #include "process.h"
 #include "relay.h"
+#include "state.h"
 #include "steps.h"
 
 static const char usage[] =
@@ -29,13 +30,7 @@ static const char usage[] =
 	"                     [--host NAME=ADDRESS]... [--connections N] [--traffic BYTES] [--call ID]\n"
 	"       sbx-run-local --check [--entry FILE]\n";
 
-enum {
-	LIMITS_MAX = 1024,
-	EGRESS_MAX = 4096,
-	TABLE_MAX = 4096,
-	ENTRY_ARGUMENTS = 9, /* that it always gets */
-	CALL_DIGITS = 32
-};
+enum { LIMITS_MAX = 1024, EGRESS_MAX = 4096, TABLE_MAX = 4096, ENTRY_ARGUMENTS = 9 /* that it always gets */ };
 static const int64_t check_deadline_ms = 10000;
 static const uint64_t max_bytes = (uint64_t)1 << 46, max_number = 1 << 20, max_ms = (uint64_t)7 * 24 * 60 * 60 * 1000;
 
@@ -50,7 +45,7 @@ struct options {
 	struct isolate_bind state;
 	uint64_t work, memory, pids, files, cpu, deadline_ms, grace_ms, connections, traffic;
 	struct egress_list egress;
-	char host_name[sizeof "sbx-" + CALL_DIGITS];
+	char host_name[sizeof "sbx-" + STATE_ID_SIZE];
 	int check;
 };
 
@@ -123,7 +118,7 @@ static int parse_state(const char *text, struct options *o)
 /* The machine's name inside is the call's: it stands in the lock that a killed terraform leaves on a state (tf_lock.h). */
 static int parse_call(const char *text, struct options *o)
 {
-	if (strlen(text) != CALL_DIGITS || strspn(text, "0123456789abcdef") != CALL_DIGITS)
+	if (!state_is_id(text))
 		return -1;
 	snprintf(o->host_name, sizeof o->host_name, "sbx-%s", text);
 	return 0;

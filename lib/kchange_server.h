@@ -54,11 +54,11 @@ void kchange_answer_clear(struct kchange_answer *answer);
 int kchange_ask(struct kchange_server *server, const struct kchange_question *question, struct kchange_answer *answer,
 		struct sbx_error *err);
 
-/* 0 for an answer of 2xx. For any other fill ERR with what it means, and return -1: "object_missing" (66; 404), "object_moved" (65;
- * 409, and 422 that names metadata.uid), "field_conflict" (65; 409 that names the managers), "change_invalid" (65; 400,
- * 422, and 500 for a field that the kind has not), "eviction_refused" (69; 429 of a disruption budget), else as
- * kube_read. The server's words are the hint; of an object that it finds invalid the fields alone, since it repeats
- * their values. */
+/* 0 for an answer of 2xx. For any other fill ERR with what it means, and return -1: "object_missing" (66; 404),
+ * "object_moved" (65; 409, and 422 that names metadata.uid), "field_conflict" (65; 409 that names the managers),
+ * "change_invalid" (65; 400, 422, and 500 for a field that the kind has not), "eviction_refused" (69; 429 of a
+ * disruption budget), else as kube_read. The server's words are the hint; of an object that it finds invalid the fields
+ * alone, since it repeats their values. */
 int kchange_refused(const struct kchange_answer *answer, const char *doing, struct sbx_error *err);
 
 /* The object of an answer of 2xx into TREE (initialised): -1 as kchange_refused, or "cluster_answer" (76), "too_large"

@@ -134,8 +134,8 @@ static int not_locked(const char *source, const char *mirror, enum providers_fro
 			     "where the network is; let a person look at the change");
 }
 
-static int digest_one(const struct state *state, int mirror_fd, const char *mirror, enum providers_from from, jv *provider,
-		      struct sbx_error *err)
+static int digest_one(const struct state *state, int mirror_fd, const char *mirror, enum providers_from from,
+		      jv *provider, struct sbx_error *err)
 {
 	const struct package_reader reader = {.read = read_file, .enter = enter, .context = (void *)state};
 	auto_jv hashes = json_array(*provider, "hashes");
@@ -154,7 +154,8 @@ static int digest_one(const struct state *state, int mirror_fd, const char *mirr
 	return 0;
 }
 
-int providers_digest(const struct state *state, const char *mirror, enum providers_from from, jv *found, struct sbx_error *err)
+int providers_digest(const struct state *state, const char *mirror, enum providers_from from, jv *found,
+		     struct sbx_error *err)
 {
 	auto_fd mirror_fd = open_mirror(mirror, err);
 	auto_jv list = jv_array();
