@@ -9,7 +9,7 @@ calls_setup() {
 	cp -r "$ROOT/policy/signals" "$T/policy/signals"
 	# Plans are made and applied by a program of the tests.
 	sed -i 's/\[terraform,/[tf,/' "$T/policy/tools/terraform_apply.yaml"
-	sed -i -e '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	no_policy_tests
 	sed -i -e 's|^programs:|programs:\n  kubectl: {path: /usr/bin/kubectl, env: {KUBERC: "off"}, env_allowed: [KUBECONFIG]}\n  sbx-change-kubernetes: {path: /usr/libexec/sbx/sbx-change-kubernetes, env_allowed: [KUBECONFIG]}|' "$T/policy/policy.yaml"
 	sed -n '/^  kubernetes-status:/,/^  # terraform-read/p' "$ROOT/policy/policy.yaml" | sed -e '$d' -e 's/^    namespaces: .*/    namespaces: [web, destroy-staging]/' >"$T/scopes"
 	printf '  kubernetes-write: {audience: a, reads_secrets: false}\n' >>"$T/scopes"

@@ -67,7 +67,7 @@ fetch_setup() {
 	fresh_state
 	TREE=$T/work/envs/staging
 	cp "$ROOT"/policy/tools/terraform_*.yaml "$T/policy/tools/"
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	no_policy_tests
 	sed -i 's/^egress:.*/egress: [registry, git-host]/' "$T/policy/tools/terraform_fetch.yaml"
 	sed -i "s/^tier: .*/tier: high/" "$T/policy/tools/terraform_apply.yaml"
 	sed -i "s|CHECKPOINT_DISABLE: \"1\"|&, SSL_CERT_FILE: $T/ca.pem|; s|^programs:|&\n  git: {path: $(command -v git), mounts: [$(git_mounts)]}|" "$T/policy/policy.yaml"

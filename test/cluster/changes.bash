@@ -24,7 +24,7 @@ no_accounts() {
 change_policy() {
 	cp -r "$ROOT/policy" "$T/policy"
 	rm "$T"/policy/tools/terraform_*
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	no_policy_tests
 	scopes "$1"
 }
 

@@ -1,6 +1,5 @@
 # Whoever is killed at the worst moment: no live credential after mending, the state is the newest one that terraform wrote, and the record never says a
-# success that was not one. Every stage
-# in its turn: test/heavy/killed.bats.
+# success that was not one. Every stage in its turn: test/heavy/killed.bats.
 
 load ../helpers
 load ../killed

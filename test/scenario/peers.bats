@@ -12,15 +12,18 @@ setup() {
 }
 
 begin() {
-	fresh_state
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	fresh_state basic policy_and_person
+}
+
+policy_and_person() {
+	no_policy_tests
 	new_signer alice
 }
 
 @test "a sensitive value stood in a plan, where the attribute was not marked" {
 	command -v terraform >/dev/null || command -v tofu >/dev/null || skip 'needs terraform or tofu'
 	begin
-	planned_with() { # SECRET
+	planned_with() { # SECRET REGION
 		cat >"$T/work/envs/staging/main.tf" <<-EOF
 			variable "password" {
 			  default   = "$1"

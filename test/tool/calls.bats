@@ -137,7 +137,7 @@ is_refused() {
 	long=${long:0:63}.${long:0:63}.${long:0:63}.${long:0:61}
 	rm "$T"/policy/tools/*
 	cp "$ROOT"/policy/tools/*.yaml "$T/policy/tools/"
-	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
+	no_policy_tests
 	sed -i -e 's/^\( *\)namespaces:.*/\1namespaces: [web, destroy-staging]/' -e 's|^mirror: .*||' "$T/policy/policy.yaml"
 	printf 'egress:\n  terraform-registry: {to: "registry.test:443"}\n  terraform-releases: {to: "releases.test:443"}\nproviders: ["registry.test/acme/*"]\n' >>"$T/policy/policy.yaml"
 	mkdir -p "$T/work/manifests/apply" "$T/work/envs/delete-me" "$T/work/modules/destroy-all"
