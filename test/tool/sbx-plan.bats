@@ -231,20 +231,10 @@ provider() {
 	assert_contains "$output" '"exec[0].command" (from ["var.program"])'
 }
 
-# replaced PATH OBJECT: what is told of the value at PATH, which makes that another object is made.
-replaced() {
-	command jq -nc --argjson path "$1" --argjson object "$2" '{format_version: "1.2", terraform_version: "1.11.4", planned_values: {}, configuration: {root_module: {}},
-		resource_changes: [{address: "a_thing.x", mode: "managed", type: "a_thing", name: "x", provider_name: "registry.terraform.io/hashicorp/a", action_reason: "replace_because_cannot_update",
-			change: {actions: ["delete", "create"], before: {}, after: $object, after_unknown: {}, before_sensitive: {}, after_sensitive: {}, replace_paths: [$path]}}]}' |
-		sbx-plan | command jq -r '.findings[0].values[0].after'
-}
-
 @test "what no provider marks and shows what it is is not told: a chart's values, a setting, a manifest; beside each the same that is not" {
-	local path object hidden=0 shown=0
-	while read -r path object; do
-		assert_equal "$object $(replaced "$path" "$object")" "$object (sensitive)"
-		hidden=$((hidden + 1))
-	done <<-'LIST'
+	local hidden shown row filters=() changed i told wanted
+	# PATH OBJECT: OBJECT is made anew because of what stands at PATH.
+	mapfile -t hidden <<-'LIST'
 		["values"] {"values":["db:\n  password: swordfish7777\n"]}
 		["metadata"] {"metadata":[{"values":"{\"password\":\"swordfish7777\"}"}]}
 		["set",0,"value"] {"set":[{"name":"db.password","value":"swordfish7777"}]}
@@ -258,10 +248,7 @@ replaced() {
 		["variables","API_KEY"] {"variables":{"API_KEY":"swordfish7777"}}
 		["input"] {"input":"postgres://app:swordfish7777@db/x"}
 	LIST
-	while read -r path object; do
-		assert_equal "$object $(grep -cE 'eu-west|14' <<<"$(replaced "$path" "$object")")" "$object 1"
-		shown=$((shown + 1))
-	done <<-'LIST'
+	mapfile -t shown <<-'LIST'
 		["values"] {"values":["db:\n  region: eu-west\n"]}
 		["metadata"] {"metadata":[{"values":"{\"region\":\"eu-west\"}"}]}
 		["set",0,"value"] {"set":[{"name":"db.region","value":"eu-west"}]}
@@ -276,7 +263,25 @@ replaced() {
 		["minimum_password_length"] {"minimum_password_length":14}
 		["input"] {"input":"postgres://app@db.eu-west/x"}
 	LIST
-	assert_equal "$hidden $shown" '12 13'
+	for row in "${hidden[@]}" "${shown[@]}"; do
+		filters+=(".resource_changes[0].change |= (.replace_paths = [${row%% *}] | .after = ${row#* })")
+	done
+	mapfile -t changed < <(each_changed "${filters[@]}" <<-'END'
+		{"format_version": "1.2", "terraform_version": "1.11.4", "planned_values": {}, "configuration": {"root_module": {}},
+		 "resource_changes": [{"address": "a_thing.x", "mode": "managed", "type": "a_thing", "name": "x", "provider_name": "registry.terraform.io/hashicorp/a",
+		  "action_reason": "replace_because_cannot_update",
+		  "change": {"actions": ["delete", "create"], "before": {}, "after_unknown": {}, "before_sensitive": {}, "after_sensitive": {}}}]}
+		END
+	)
+	assert_equal "${#hidden[@]} ${#shown[@]} ${#changed[@]}" '12 13 25'
+	for i in "${!changed[@]}"; do
+		told=$(sbx-plan <<<"${changed[i]}" | member '.findings[0].values[0].after')
+		((i < ${#hidden[@]})) && wanted='^\(sensitive\)$' || wanted='eu-west|^14$'
+		[[ $told =~ $wanted ]] || {
+			printf '%s: %s\n' "${filters[i]}" "$told"
+			return 1
+		}
+	done
 }
 
 @test "settings of a provider that are more than a finding holds are said to be more" {
