@@ -11,16 +11,20 @@ tools_setup_file() {
 	export INSTALLED
 }
 
-# $T/sbx.yaml: calls run on the cluster where cluster_setup_file was called, else on this machine; the provider is that of the tests, the target the cluster.
+# tools_settings [PROVIDER SETTINGS]: $T/sbx.yaml. Calls run on the cluster where cluster_setup_file was called, else on this machine; the target is the
+# cluster, the provider that of the tests, or PROVIDER with the mapping SETTINGS.
 tools_settings() {
+	[ $# -gt 0 ] || {
+		cp "$KUBECONFIG" "$T/admin.kubeconfig"
+		set -- request "{kubeconfig: $T/admin.kubeconfig}"
+	}
 	kubectl config view --raw --minify --flatten --context="$SBX_CONTEXT" -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' 3>&- |
 		base64 -d >"$T/ca.crt"
-	cp "$KUBECONFIG" "$T/admin.kubeconfig"
 	if [ -e "$BATS_FILE_TMPDIR/settings.yaml" ]; then cluster_settings; else own_settings; fi >"$T/sbx.yaml"
 	cat >>"$T/sbx.yaml" <<-SETTINGS
-		provider: request
+		provider: $1
 		providers:
-		  request: {kubeconfig: $T/admin.kubeconfig}
+		  $1: $2
 		targets:
 		  rig: {server: "https://$API_SERVER", ca_file: $T/ca.crt}
 	SETTINGS

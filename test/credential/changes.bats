@@ -31,16 +31,7 @@ setup() {
 	# Which audience a token is for is another provider's affair.
 	sed -i '/^    audience: /d' "$T/policy/policy.yaml"
 	cp "$BATS_FILE_TMPDIR/kubeconfig" "$T/broker.kubeconfig"
-	{
-		own_settings
-		cat <<-SETTINGS
-			provider: kubernetes
-			providers:
-			  kubernetes: {kubeconfig: $T/broker.kubeconfig, context: broker}
-			targets:
-			  rig: {server: "$K8S_SERVER", ca_file: $K8S_CA}
-		SETTINGS
-	} >"$T/sbx.yaml"
+	tools_settings kubernetes "{kubeconfig: $T/broker.kubeconfig, context: broker}"
 	change_begin
 }
 

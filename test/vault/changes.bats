@@ -45,15 +45,7 @@ setup() {
 	done
 	sed -i -e '/^    audience: /d' -e "s|^    account: sbx-preview|    role: preview|; s|^    namespace: $SPACE|    kubernetes_namespace: $SPACE\n    mount: $NS\n    policy: sbx-$NS|" \
 		"$T/policy/policy.yaml"
-	{
-		own_settings
-		cat <<-SETTINGS
-			provider: vault
-			providers: {vault: {address: $VAULT_ADDR, ca_file: $VAULT_CACERT, token_role: sbx-child, login: {method: token_file, file: $BATS_FILE_TMPDIR/token}}}
-			targets:
-			  rig: {server: "$K8S_SERVER", ca_file: $K8S_CA}
-		SETTINGS
-	} >"$T/sbx.yaml"
+	tools_settings vault "{address: $VAULT_ADDR, ca_file: $VAULT_CACERT, token_role: sbx-child, login: {method: token_file, file: $BATS_FILE_TMPDIR/token}}"
 	change_begin
 }
 
