@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
+#include "audit_reader.h"
 #include "clock.h"
 #include "digest.h"
 #include "io.h"
@@ -336,6 +337,44 @@ static void test_since_torn(void)
 			    since(&state, first, NULL) == 2 && since(&state, first, "approval.claimed") == 0;
 	}
 	CHECK(all_fine);
+}
+
+/* The code of a look at the record, from its beginning or for HEAD from its end, while BYTES of it are cut off; "" when
+ * it came to the first line, or behind the one of HEAD. */
+static const char *look_while_cut(const struct state *state, const char *head, size_t bytes)
+{
+	static struct sbx_error err;
+	auto_audit_file file = AUDIT_FILE_NONE;
+	struct audit_reader r;
+	struct audit_raw line;
+	int64_t seq;
+	size_t left;
+
+	sbx_error_clear(&err);
+	CHECK(audit_reader_open(state, &file, &r, &err) == 0);
+	cut(state, bytes);
+	int found = head == NULL ? audit_reader_next(&r, &line, &left, &err) : audit_reader_seek(&r, head, &seq, &err);
+	CHECK(found == (err.class == SBX_OK ? 1 : -1));
+	audit_reader_clear(&r);
+	return err.code;
+}
+
+static void test_cut_while_read(void)
+{
+	auto_state state = fresh();
+	char first[65];
+	size_t len, all;
+
+	CHECK(append(&state, "tool.request") == 0);
+	head_of(&state, first);
+	auto_free char *one = content(&state, &len);
+	CHECK(append(&state, "tool.result") == 0);
+	auto_free char *two = content(&state, &all);
+	CHECK_STR(look_while_cut(&state, NULL, 0), "");
+	CHECK_STR(look_while_cut(&state, first, 0), "");
+	CHECK_STR(look_while_cut(&state, first, all - len), "audit_broken");
+	CHECK_STR(look_while_cut(&state, NULL, 0), "");
+	CHECK_STR(look_while_cut(&state, NULL, len), "audit_broken");
 }
 
 /* A line that was cut anywhere is declared by the next append; that append and the declaration may be cut too. */
@@ -784,6 +823,7 @@ int main(void)
 	test_since();
 	test_since_far();
 	test_since_torn();
+	test_cut_while_read();
 	test_redaction();
 	test_refused_details();
 	test_torn();
