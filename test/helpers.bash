@@ -197,6 +197,14 @@ no_policy_tests() {
 	sed -i '/^tests:/,$d' "$T"/policy/tools/*.yaml
 }
 
+# installation DIR: a copy of all that was built, for a test that has a program of its own beside ours, or in the place of one.
+installation() {
+	mkdir -p "$1/libexec"
+	cp -r "$SBX_BIN" "$1/bin"
+	cp -r "$SBX_LIBEXEC" "$1/libexec/sbx"
+	cp -r "$SBX_BUILD/share" "$1/share"
+}
+
 # add_tool NAME: test/fixtures/more/NAME.yaml, a tool that few tests want in their policy, because its own tests take long.
 add_tool() {
 	cp "$ROOT/test/fixtures/more/$1.yaml" "$T/policy/tools/"

@@ -3,10 +3,7 @@
 # An installation of its own, for the provider that the tests bring: tokens by TokenRequest, by an administrator's hand.
 tools_setup_file() {
 	INSTALLED=$BATS_FILE_TMPDIR/installed
-	mkdir -p "$INSTALLED/libexec" "$INSTALLED/share"
-	cp -r "$SBX_BIN" "$INSTALLED/bin"
-	cp -r "$SBX_LIBEXEC" "$INSTALLED/libexec/sbx"
-	cp -r "$SBX_BUILD/share/sbx" "$INSTALLED/share/sbx"
+	installation "$INSTALLED"
 	cp "$ROOT/scripts/demo.d/sbx-cred-request" "$INSTALLED/libexec/sbx/"
 	export INSTALLED
 }

@@ -220,8 +220,8 @@ app_is_at() {
 @test "another driver than the local one" {
 	calls_module net 'git::https://git.test/net.git?ref=v1'
 	cp "$ROOT/test/fakes/sbx-run-tap" "$T/" && echo 'driver: tap' >>"$T/sbx.yaml"
-	mkdir -p "$T/own"
-	cp -r "$SBX_BIN" "$T/own/bin" && mkdir "$T/own/libexec" && cp -r "$SBX_LIBEXEC" "$T/own/libexec/sbx" && cp "$T/sbx-run-tap" "$T/own/libexec/sbx/"
+	installation "$T/own"
+	cp "$T/sbx-run-tap" "$T/own/libexec/sbx/"
 	PATH=$T/own/bin:$PATH inside 78 chain terraform_fetch dir=envs/staging
 	assert_call fetch_unsupported
 }
@@ -299,9 +299,7 @@ key() {
 }
 
 @test "what cannot be kept for good is not kept; what cannot be removed is no failure, and goes later" {
-	mkdir -p "$T/own/libexec"
-	cp -r "$SBX_BIN" "$T/own/bin"
-	cp -r "$SBX_LIBEXEC" "$T/own/libexec/sbx"
+	installation "$T/own"
 	mv "$T/own/bin/sbx-run" "$T/own/bin/sbx-run.true"
 	printf '#!/bin/bash\nexec "%s" $(cat "%s") -- "%s" "$@"\n' "$SBX_BUILD/test/fault_at" "$T/own/fault" "$T/own/bin/sbx-run.true" >"$T/own/bin/sbx-run"
 	chmod 755 "$T/own/bin/sbx-run"

@@ -8,10 +8,7 @@ setup_file() {
 	command -v terraform >/dev/null || skip 'no terraform'
 	PYTHON=$(python_with_moto) || skip "pip GAVE NO MOTO ($SBX_BUILD/conformance/moto.log): nothing of it was tried"
 	export PYTHON I=$BATS_FILE_TMPDIR/installed
-	mkdir -p "$I/libexec" "$I/share"
-	cp -r "$SBX_BIN" "$I/bin"
-	cp -r "$SBX_LIBEXEC" "$I/libexec/sbx"
-	cp -r "$SBX_BUILD/share/sbx" "$I/share/sbx"
+	installation "$I"
 	{
 		echo "#!$PYTHON"
 		cat "$ROOT/test/helpers/sts_provider.py"

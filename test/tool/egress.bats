@@ -158,9 +158,7 @@ connections() {
 # resolver FILE: an installation in $T/own whose names are asked of the program FILE.
 resolver() {
 	own=$T/own
-	mkdir -p "$own/libexec"
-	cp -r "$SBX_BIN" "$own/bin"
-	cp -r "$SBX_LIBEXEC" "$own/libexec/sbx"
+	installation "$own"
 	rm "$own/libexec/sbx/sbx-resolve"
 	cp "$1" "$own/libexec/sbx/sbx-resolve"
 }
