@@ -152,9 +152,12 @@ ci() {
 }
 
 @test "CI starts a rig that is asked for; says why there is none, and which files it leaves out" {
-	ci
-	assert_equal "$made" ''
-	assert_contains "$output" 'NOT RUN: make test-cluster, make test-credential, make demo-cluster (neither KUBECONFIG nor SBX_CI_RIG is set'
+	local unwanted
+	for unwanted in '' no; do
+		ci SBX_CI_RIG="$unwanted"
+		assert_equal "$made" ''
+		assert_contains "$output" 'NOT RUN: make test-cluster, make test-credential, make demo-cluster (neither KUBECONFIG nor SBX_CI_RIG asks for one'
+	done
 	ci SBX_CI_RIG=1
 	assert_equal "$made" rig
 	assert_contains "$output" 'demo-cluster (none today)'
