@@ -105,3 +105,18 @@ signed() {
 		return 1
 	}
 }
+
+# node [SPEC]: a new one, $node, that nobody serves. Its controllers write to it when it is new, and say after a minute that nobody does.
+node() {
+	[ -z "${node-}" ] || kube delete node "$node"
+	node=sbx-changes-$RANDOM$RANDOM
+	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"},\"spec\":{${1-}}}"
+	wait_until 20 quiet
+}
+# Nothing has been written to it for a while: what follows from what it is, is there.
+quiet() {
+	local one
+	one=$(kube get node "$node" -o jsonpath='{.metadata.resourceVersion}')
+	sleep 1
+	[ "$one" = "$(kube get node "$node" -o jsonpath='{.metadata.resourceVersion}')" ]
+}

@@ -227,20 +227,6 @@ map() {
 	done
 }
 
-# node [SPEC]: a new one, $node, that nobody serves: after a minute its controller says so, in its taints.
-node() {
-	[ -z "${node-}" ] || kube delete node "$node"
-	node=sbx-changes-$RANDOM$RANDOM
-	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"},\"spec\":{${1-}}}"
-	wait_until 20 quiet
-}
-# Nothing has been written to it for a while: what follows from what it is, is there.
-quiet() {
-	local one
-	one=$(kube get node "$node" -o jsonpath='{.metadata.resourceVersion}')
-	sleep 1
-	[ "$one" = "$(kube get node "$node" -o jsonpath='{.metadata.resourceVersion}')" ]
-}
 unschedulable() { kube get node "$node" -o jsonpath='{.spec.unschedulable}'; }
 
 @test "cordon and uncordon a node" {
@@ -273,8 +259,8 @@ unschedulable() { kube get node "$node" -o jsonpath='{.spec.unschedulable}'; }
 }
 
 @test "drain a node: the pods that were previewed, and not when another one has come" {
-	local node=sbx-changes-$RANDOM pod
-	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"}}"
+	local node pod
+	node
 	for pod in one two; do
 		previews k8s_diff_drain "\"node\":\"$node\""
 		[ "$pod" = one ] || signed k8s_drain ''

@@ -45,7 +45,7 @@ given_back() {
 }
 
 @test "scale, apply, delete, cordon: previewed with one account, made with another, each for one call" {
-	local node=sbx-changes-$RANDOM
+	local node
 	previews k8s_diff_scale "\"namespace\":\"$SPACE\",\"kind\":\"Deployment\",\"name\":\"api\",\"replicas\":2"
 	given_back
 	signed k8s_scale
@@ -76,7 +76,7 @@ given_back() {
 	given_back
 	run ! kube get deployment delete-me --namespace="$SPACE"
 
-	kube create -f - <<<"{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"$node\"}}"
+	node
 	previews k8s_diff_cordon "\"node\":\"$node\""
 	signed k8s_cordon ''
 	sends k8s_cordon ''
