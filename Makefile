@@ -22,6 +22,7 @@ VERSION := 0.1.0
 warnings := -Wall -Wextra -Wshadow -Wconversion -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wimplicit-fallthrough -Wswitch-enum -Wnull-dereference
 cc-option = $(shell $(CC) -Werror $(1) -x c -c /dev/null -o /dev/null 2>/dev/null && echo $(1))
+link-option = $(shell printf 'int main(void){return 0;}' | $(CC) $(1) -x c - -o /dev/null 2>/dev/null && echo $(1))
 ifeq ($(SANITIZE),)
 hardening := -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2 -fstack-protector-strong \
 	$(call cc-option,-fstack-clash-protection) $(call cc-option,-fcf-protection) \
@@ -132,8 +133,8 @@ $(static_outputs): $(BUILD)/static/libsbx.a
 $(static_helpers:%=$(BUILD)/libexec/sbx/%): $(BUILD)/libexec/sbx/%: $(BUILD)/static/bin/%.o
 $(static_programs:%=$(BUILD)/bin/%): $(BUILD)/bin/%: $(BUILD)/static/bin/%.o
 # libcrypto could load libraries and ask for names, which a static program had better not; sbx-signed asks it for neither, and the linker need not warn.
-no_ld_warnings = $(shell printf 'int main(void){return 0;}' | $(CC) -Wl,--no-warnings -x c - -o /dev/null 2>/dev/null && echo -Wl,--no-warnings)
-$(BUILD)/libexec/sbx/sbx-signed: lib_static = $(no_ld_warnings) $(lib_evp)
+no_ld_warnings := -Wl,--no-warnings
+$(BUILD)/libexec/sbx/sbx-signed: lib_static = $(call link-option,$(no_ld_warnings)) $(lib_evp)
 lib_static = $(lib_sha256)
 # The door reads settings; where libyaml is shared alone, it is an ordinary program.
 $(BUILD)/bin/sbx-call: lib_static = $(lib_yaml) $(lib_sha256)
@@ -160,11 +161,17 @@ $(BUILD)/static/bin/%.o: bin/%.c Makefile
 
 # The code of the tests is compiled without optimization, which would take most of the time of a build; the modules under test are those of the programs.
 test_cflags = $(filter-out -D_FORTIFY_SOURCE=%,$(SBX_CFLAGS)) $(CPPFLAGS) $(CFLAGS) -O0
+# There are many of them: the faster linker, where there is one.
+test_ldflags = $(SBX_LDFLAGS) $(LDFLAGS) $(gold)
+gold := $(call link-option,-fuse-ld=gold)
+lib_all = $(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
 
-$(BUILD)/test/%: test/unit/%.c $(archive) test/unit/unit.h $(sanitize_options)
+$(BUILD)/obj/unit/%.o: test/unit/%.c Makefile
 	@mkdir -p $(@D)
-	$(say)$(CC) $(test_cflags) -iquote lib -iquote test/unit $(SBX_LDFLAGS) $(LDFLAGS) -MMD -MP -o $@ $< $(sanitize_options) $(archive) \
-		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
+	$(say)$(CC) $(test_cflags) -iquote lib -iquote test/unit -MMD -MP -c -o $@ $<
+$(unit_tests): $(BUILD)/test/%: $(BUILD)/obj/unit/%.o $(sanitize_options) $(archive)
+	@mkdir -p $(@D)
+	$(say)$(CC) $(CFLAGS) $(test_ldflags) -o $@ $^ $(lib_all)
 
 # Programs that run inside a sandbox are static; tools of the tests that use our modules are not.
 $(BUILD)/test/%: test/helpers/%.c
@@ -179,7 +186,7 @@ $(BUILD)/test/mcpserve: test/helpers/mcpserve.c $(archive) $(sanitize_options)
 test_tools_with_modules := sksign sshverify mksteps canned mkrecord
 $(test_tools_with_modules:%=$(BUILD)/test/%): $(BUILD)/test/%: test/helpers/%.c $(archive) $(sanitize_options)
 	@mkdir -p $(@D)
-	$(say)$(CC) $(test_cflags) -iquote lib $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_crypto)
+	$(say)$(CC) $(test_cflags) -iquote lib $(test_ldflags) -o $@ $< $(sanitize_options) $(archive) $(lib_jq) $(lib_crypto)
 
 # A library that ssh-keygen loads; that has no sanitizer.
 $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
@@ -188,10 +195,12 @@ $(BUILD)/test/sk_software.so: test/fakes/sk_software.c
 
 # The fuzz targets as programs of their own.
 fuzz_flags = -iquote lib -DFUZZ_SIGNALS='"$(abspath $(signals))"' -DFUZZ_POLICY='"$(abspath policy)"'
-$(BUILD)/test/%_fuzz: test/fuzz/%_fuzz.c test/fuzz/driver.c $(archive) $(sanitize_options)
+$(BUILD)/obj/fuzz/%.o: test/fuzz/%.c Makefile
 	@mkdir -p $(@D)
-	$(say)$(CC) $(test_cflags) $(fuzz_flags) $(SBX_LDFLAGS) $(LDFLAGS) -o $@ $(filter-out $(archive),$^) $(archive) \
-		$(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
+	$(say)$(CC) $(test_cflags) $(fuzz_flags) -MMD -MP -c -o $@ $<
+$(fuzz_programs): $(BUILD)/test/%: $(BUILD)/obj/fuzz/%.o $(BUILD)/obj/fuzz/driver.o $(sanitize_options) $(archive)
+	@mkdir -p $(@D)
+	$(say)$(CC) $(CFLAGS) $(test_ldflags) -o $@ $^ $(lib_all)
 
 $(BUILD)/test/mkplan: test/helpers/mkplan_kinds.h
 
@@ -203,7 +212,7 @@ $(BUILD)/test/jq: test/helpers/jq.c test/helpers/jq_filter.h
 	@mkdir -p $(@D)
 	$(say)$(CC) $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) $(CPPFLAGS) $(filter-out -fsanitize=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< $(lib_jq)
 
--include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/test/*.d)
+-include $(wildcard $(BUILD)/obj/*.d $(BUILD)/obj/bin/*.d $(BUILD)/static/*.d $(BUILD)/static/bin/*.d $(BUILD)/obj/unit/*.d $(BUILD)/obj/fuzz/*.d)
 
 .PHONY: deps demo test test-mcp test-sanitize fuzz audit check bench install uninstall clean help
 
@@ -264,9 +273,10 @@ test-load:
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test test/load
 
 # accounts: real accounts, sudo and sshd in namespaces of their own (root). cluster: against the cluster of KUBECONFIG (an administrator's), what fakes
-# cannot say (SBX_CLUSTER_SHARE=4: a quarter of its repetitions). heavy: hundreds of races, and a kill or a failed system call at each step of each stage.
-# oracle: sshsig against ssh-keygen in whole. remote: API servers and Vaults that fail on demand, and the deadlines that this takes. FILES='run tools' takes
-# these files of the suite alone.
+# cannot say (SBX_CLUSTER_SHARE=4: a quarter of its repetitions). heavy: hundreds of races, a kill or a failed system call at each step of each stage, and
+# what is changed one thing at a time.
+# oracle: sshsig against ssh-keygen in whole. remote: what is asked of clusters, Vaults and registries, with servers that fail on demand. FILES='run tools'
+# takes these files of the suite alone.
 .PHONY: $(suites:%=test-%)
 # A cluster has one admission policy, which names one image, and one API server, which some files start anew: one file after the other.
 test-cluster test-credential: export SBX_TEST_JOBS := 1
@@ -279,7 +289,7 @@ $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 test-sanitize:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) test-build
-	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote --without sbx-run-local sbx-entry sbx-signed links quick-jq
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote --without sbx-run-local sbx-entry sbx-signed links
 
 # All fuzz targets over many changed inputs, with sanitizers; make fuzz goes on from there.
 test-fuzz:
@@ -301,7 +311,7 @@ $(BUILD)-fuzz/obj/%.o: lib/%.c Makefile
 	$(fuzz_cc) -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -MMD -MP -c -o $@ $<
 $(BUILD)-fuzz/%: test/fuzz/%.c $(fuzz_objects)
 	@mkdir -p $(@D)/corpus-$*
-	$(fuzz_cc) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $^ $(lib_jq) $(lib_yaml) $(lib_sqlite3) $(lib_crypto) $(lib_seccomp) $(lib_curl) -lm
+	$(fuzz_cc) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -o $@ $^ $(lib_all)
 -include $(wildcard $(BUILD)-fuzz/obj/*.d)
 fuzz: $(fuzz_targets) $(signals)
 	@for target in $(fuzz_targets); do \

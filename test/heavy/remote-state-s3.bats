@@ -6,7 +6,7 @@ load ../remote-state
 
 setup_file() {
 	command -v terraform >/dev/null || skip 'no terraform'
-	PYTHON=$(python_with_moto) || skip "pip GAVE NO MOTO ($SBX_BUILD/conformance/moto.log): nothing of it was tried"
+	PYTHON=$(python_with_moto) || skip 'pip GAVE NO MOTO: nothing of it was tried'
 	export PYTHON I=$BATS_FILE_TMPDIR/installed
 	installation "$I"
 	{

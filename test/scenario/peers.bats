@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # What happened to others who put something between an agent and its machines: each by what it was, and beside each refusal the same thing where it is
-# allowed. What concerns kubectl and its servers is in peers-cluster.bats.
+# allowed. What concerns kubectl and its servers is in test/remote/peers-cluster.bats.
 
 load ../helpers
 load ../mcp

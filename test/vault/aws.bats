@@ -8,7 +8,7 @@ load vault
 setup_file() {
 	vault_setup_file
 	local why=
-	PYTHON=$(python_with_moto) || why="pip GAVE NO MOTO ($SBX_BUILD/conformance/moto.log)"
+	PYTHON=$(python_with_moto) || why='pip GAVE NO MOTO'
 	export PYTHON
 	[ -n "$why" ] || api POST "sys/mounts/$NS-aws" '{"type":"aws"}' >/dev/null 2>&1 || why='the server has no AWS secrets engine: rig/openbao plugin-aws'
 	if [ -n "$why" ]; then
