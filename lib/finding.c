@@ -335,6 +335,49 @@ void finding_say_safe(const struct finding_sink *sink, jv change)
 	quote_member(sink, change, "address");
 }
 
+/* In front of NUMBER, if there is one. */
+static void say_numbered(const struct finding_sink *sink, jv object, const char *key, const char *words)
+{
+	int64_t number;
+
+	if (json_int(object, key, &number) < 0)
+		return;
+	say(sink, words);
+	say_number(sink, number);
+}
+
+/* The value, and the digest of what it was cut from. */
+static void say_side(const struct finding_sink *sink, jv difference, const char *value, const char *digest)
+{
+	auto_jv shown = json_get(difference, value);
+
+	say_value(sink, shown);
+	if (!json_has(difference, digest))
+		return;
+	say(sink, " (sha256 ");
+	quote_member(sink, difference, digest);
+	say(sink, ")");
+}
+
+void finding_say_difference(const struct finding_sink *sink, jv difference)
+{
+	static const char hidden[] = "(sensitive)";
+	const char *before = json_str(difference, "before"), *after = json_str(difference, "after");
+	int are_hidden = before != NULL && after != NULL && strcmp(before, hidden) == 0 && strcmp(after, hidden) == 0;
+
+	say(sink, "value ");
+	quote_member(sink, difference, "path");
+	say(sink, " in ");
+	quote_member(sink, difference, "address");
+	say_numbered(sink, difference, "line", ", line ");
+	say_numbered(sink, difference, "from", ", from byte ");
+	say(sink, " (");
+	say_side(sink, difference, "before", "before_sha256");
+	say(sink, are_hidden ? " -> another " : " -> ");
+	say_side(sink, difference, "after", "after_sha256");
+	say(sink, ")");
+}
+
 void finding_say_data(const struct finding_sink *sink, int64_t objects)
 {
 	say_number(sink, objects);

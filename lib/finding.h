@@ -33,6 +33,9 @@ const char *finding_rule_text(jv finding);
 /* A change without a finding, out of the list "safe": CREATE "a.b". */
 void finding_say_safe(const struct finding_sink *sink, jv change);
 
+/* A value that becomes another, out of the list "differences": value "x.y" in "a.b", line 3 ("1" -> "2"). */
+void finding_say_difference(const struct finding_sink *sink, jv difference);
+
 /* "2 objects that hold data are destroyed". */
 void finding_say_data(const struct finding_sink *sink, int64_t objects);
 

@@ -1,45 +1,42 @@
-/* Differences, as paths with two values. */
+/* Two states of an object, compared. */
 #include "kchange_moved.h"
 
 #include <string.h>
 
+#include "kplan_differ.h"
 #include "kplan_mask.h"
 #include "kplan_view.h"
-#include "plan_finding.h"
 
-enum { WAS, IS, SIDES };
+/* Lines about one object. */
+enum { LINES_MAX = 8 };
 
 struct compared {
-	struct plan_tree trees[SIDES], masks[SIDES];
+	struct plan_tree trees[PLAN_SIDES], masks[PLAN_SIDES];
 	struct plan_secrets secrets;
-	struct plan_finding finding; /* its causes are the differences */
-	struct plan_place way[PLAN_PLACES];
-	unsigned more;	/* that are not kept */
-	int is_planned; /* WAS has marks where the server chooses */
+	struct plan_differences differences;
 };
 
 static void compared_init(struct compared *c)
 {
-	*c = (struct compared){.more = 0};
-	for (int side = 0; side < SIDES; side++) {
+	for (int side = 0; side < PLAN_SIDES; side++) {
 		plan_tree_init(&c->trees[side]);
 		plan_tree_init(&c->masks[side]);
 	}
 	plan_secrets_init(&c->secrets);
-	plan_finding_init(&c->finding);
+	plan_differences_init(&c->differences, LINES_MAX);
 }
 
 static void compared_clear(struct compared *c)
 {
-	for (int side = 0; side < SIDES; side++) {
+	for (int side = 0; side < PLAN_SIDES; side++) {
 		plan_tree_clear(&c->trees[side]);
 		plan_tree_clear(&c->masks[side]);
 	}
 	plan_secrets_clear(&c->secrets);
-	plan_finding_clear(&c->finding);
+	plan_differences_clear(&c->differences);
 }
 
-static int take(struct compared *c, int side, const struct plan_tree *tree, const struct buf *type,
+static int take(struct compared *c, enum plan_side side, const struct plan_tree *tree, const struct buf *type,
 		struct sbx_error *err)
 {
 	if (kplan_prune(&c->trees[side], tree, STATUS_GOES, err) < 0 ||
@@ -48,70 +45,15 @@ static int take(struct compared *c, int side, const struct plan_tree *tree, cons
 	return kplan_mask_keep(&c->secrets, &c->trees[side], &c->masks[side], type, err);
 }
 
-static struct plan_value value_at(const struct compared *c, int side, const struct plan_node *node, unsigned depth)
-{
-	return kplan_mask_value(&c->trees[side], node, &c->masks[side], c->way, depth);
-}
-
-static int add_difference(struct compared *c, const struct plan_node *x, const struct plan_node *y, unsigned depth,
-			  struct sbx_error *err)
-{
-	const struct plan_value was = value_at(c, WAS, x, depth), is = value_at(c, IS, y, depth);
-	int cause = plan_finding_values(&c->finding, c->way, depth, &was, &is, err);
-
-	c->more += cause == -1;
-	return cause == -2 ? -1 : 0;
-}
-
-static int compare(struct compared *c, const struct plan_node *x, const struct plan_node *y, unsigned depth,
-		   struct sbx_error *err);
-
 /* What the server was known to choose anew, and chose. */
-static int is_choice(const struct compared *c, const struct plan_node *x, const struct plan_node *y)
+static int is_choice(const struct plan_tree *const trees[PLAN_SIDES], const struct plan_node *was,
+		     const struct plan_node *is)
 {
 	static const char chosen[] = KCHANGE_CHOSEN;
 
-	if (!c->is_planned || x == NULL || y == NULL)
-		return 0;
-	return x->kind == PLAN_NULL ||
-	       (x->kind == PLAN_STRING && y->kind == PLAN_STRING && x->len == sizeof chosen - 1 &&
-		memcmp(plan_tree_text(&c->trees[WAS], x), chosen, x->len) == 0);
-}
-
-/* What has a name or an index on one side, beside what has it on the other. */
-static int compare_inside(struct compared *c, const struct plan_node *parents[SIDES], int side, unsigned depth,
-			  struct sbx_error *err)
-{
-	const struct plan_tree *tree = &c->trees[side];
-	const struct plan_node *child = plan_tree_first(tree, parents[side]);
-
-	for (uint32_t index = 0; child != NULL; child = plan_tree_behind(tree, parents[side], child), index++) {
-		struct plan_place *place = &c->way[depth];
-		*place = parents[side]->kind == PLAN_ARRAY
-				 ? (struct plan_place){.index = index}
-				 : (struct plan_place){.name = plan_tree_name(tree, child), .len = child->key_len};
-		const struct plan_node *other = plan_place_in(&c->trees[!side], parents[!side], place);
-		if (side == IS && other != NULL)
-			continue; /* was compared from the other side */
-		if (compare(c, side == WAS ? child : other, side == WAS ? other : child, depth + 1, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int compare(struct compared *c, const struct plan_node *x, const struct plan_node *y, unsigned depth,
-		   struct sbx_error *err)
-{
-	const struct plan_node *parents[SIDES] = {x, y};
-
-	if ((x == NULL && y == NULL) || is_choice(c, x, y))
-		return 0;
-	if (x == NULL || y == NULL || x->kind != y->kind || (x->kind != PLAN_OBJECT && x->kind != PLAN_ARRAY) ||
-	    depth + 1 >= PLAN_PLACES)
-		return x != NULL && y != NULL && plan_tree_equal(&c->trees[WAS], x, &c->trees[IS], y)
-			       ? 0
-			       : add_difference(c, x, y, depth, err);
-	return compare_inside(c, parents, WAS, depth, err) < 0 ? -1 : compare_inside(c, parents, IS, depth, err);
+	return was->kind == PLAN_NULL ||
+	       (was->kind == PLAN_STRING && is->kind == PLAN_STRING && was->len == sizeof chosen - 1 &&
+		memcmp(plan_tree_text(trees[PLAN_WAS], was), chosen, was->len) == 0);
 }
 
 static int begin_line(struct buf *lines, const struct buf *address, struct sbx_error *err)
@@ -126,27 +68,29 @@ int kchange_moved_line(struct buf *lines, const struct buf *address, const char 
 
 static int add_lines(const struct compared *c, const struct buf *address, struct buf *lines, struct sbx_error *err)
 {
-	for (unsigned i = 0; i < c->finding.cause_count; i++) {
-		const struct plan_cause *cause = &c->finding.causes[i];
+	const struct plan_differences *differences = &c->differences;
+
+	for (unsigned i = 0; i < differences->kept; i++)
 		if (begin_line(lines, address, err) < 0 ||
-		    plan_value_quote(lines, buf_str(&cause->path), cause->path.len, err) < 0 ||
-		    buf_add_str(lines, " (", err) < 0 || plan_value_show(&cause->before, &c->secrets, lines, err) < 0 ||
-		    buf_add_str(lines, " -> ", err) < 0 ||
-		    plan_value_show(&cause->after, &c->secrets, lines, err) < 0 || buf_add_str(lines, ")\n", err) < 0)
+		    plan_difference_say(&differences->list[i], &c->secrets, lines, err) < 0 ||
+		    buf_add(lines, "\n", 1, err) < 0)
 			return -1;
-	}
-	return c->more == 0 ? 0 : kchange_moved_line(lines, address, "and more", err);
+	return differences->total == differences->kept ? 0 : kchange_moved_line(lines, address, "and more", err);
 }
 
-/* Everything of WAS and IS, objects of the type of STEP. */
+/* Everything of WAS and IS, objects of the type of STEP, but what ALIKE says. */
 static int compare_trees(struct compared *c, const struct kchange_step *step, const struct plan_tree *was,
-			 const struct plan_tree *is, struct sbx_error *err)
+			 const struct plan_tree *is, kplan_alike *alike, struct sbx_error *err)
 {
 	const struct buf *type = &step->live.names.type;
+	const struct kplan_sides sides = {.trees = {&c->trees[PLAN_WAS], &c->trees[PLAN_IS]},
+					  .masks = {&c->masks[PLAN_WAS], &c->masks[PLAN_IS]},
+					  .secrets = &c->secrets,
+					  .alike = alike};
 
-	if (take(c, WAS, was, type, err) < 0 || take(c, IS, is, type, err) < 0)
+	if (take(c, PLAN_WAS, was, type, err) < 0 || take(c, PLAN_IS, is, type, err) < 0)
 		return -1;
-	return compare(c, plan_tree_root(&c->trees[WAS]), plan_tree_root(&c->trees[IS]), 0, err);
+	return kplan_differ(&c->differences, &sides, err);
 }
 
 static const struct plan_node *generation_of(const struct plan_tree *tree)
@@ -175,9 +119,9 @@ static int tell(const struct kchange_step *step, const struct kchange_object *is
 	int result = -1;
 
 	compared_init(&c);
-	if (compare_trees(&c, step, &step->live.tree, &is->tree, err) < 0)
+	if (compare_trees(&c, step, &step->live.tree, &is->tree, NULL, err) < 0)
 		goto out;
-	int is_other = c.finding.cause_count > 0, is_touched = is_written(&step->live, is);
+	int is_other = c.differences.total > 0, is_touched = is_written(&step->live, is);
 	if ((is_another && kchange_moved_line(lines, address, "was deleted, and another one has its name", err) < 0) ||
 	    (!is_another && !is_other && is_touched &&
 	     kchange_moved_line(lines, address, "was written to, and is as it was: there and back, or by whom", err) <
@@ -213,9 +157,8 @@ int kchange_moved_planned(const struct kchange_step *step, const struct plan_tre
 	int result = -1;
 
 	compared_init(&c);
-	c.is_planned = 1;
-	if (compare_trees(&c, step, planned, again, err) == 0)
-		result = c.finding.cause_count > 0;
+	if (compare_trees(&c, step, planned, again, is_choice, err) == 0)
+		result = c.differences.total > 0;
 	if (result == 1 &&
 	    (kchange_moved_line(lines, address, "would become something else than was planned", err) < 0 ||
 	     add_lines(&c, address, lines, err) < 0))

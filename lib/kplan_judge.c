@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kplan_differ.h"
 #include "kplan_mask.h"
 #include "kplan_rules.h"
 
@@ -151,6 +152,18 @@ static int add_finding(struct kplan_judge *j, const struct kplan_entry *e, struc
 	return plan_report_add(j->report, &j->finding, err);
 }
 
+/* What is new, and what becomes other. Of what goes its finding says that it does. */
+static int tell_differences(struct kplan_judge *j, const struct kplan_entry *e, struct sbx_error *err)
+{
+	const struct plan_change *c = &e->change;
+	const struct kplan_sides sides = {.trees = {&c->before, &c->after},
+					  .masks = {&c->before_mask, &c->after_mask},
+					  .secrets = &j->report->secrets,
+					  .address = &c->address};
+
+	return e->planned.there ? kplan_differ(&j->report->differences, &sides, err) : 0;
+}
+
 int kplan_judge_change(struct kplan_judge *j, struct kplan_entry *e, struct sbx_error *err)
 {
 	struct plan_finding *f = &j->finding;
@@ -166,7 +179,8 @@ int kplan_judge_change(struct kplan_judge *j, struct kplan_entry *e, struct sbx_
 		if (!j->cascade->is_whole)
 			plan_finding_signal(f, PLAN_DESTRUCTIVE, "cascade_unknown");
 	}
-	if (kplan_rules_ask(j, e, err) < 0 || judge_oddities(j, e, err) < 0 || judge_data(j, e, err) < 0)
+	if (tell_differences(j, e, err) < 0 || kplan_rules_ask(j, e, err) < 0 || judge_oddities(j, e, err) < 0 ||
+	    judge_data(j, e, err) < 0)
 		return -1;
 	if (f->verdict > PLAN_SAFE)
 		return add_finding(j, e, err);

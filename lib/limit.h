@@ -23,6 +23,8 @@
 /* What an analysed tool may show of its own words: enough for an error message, not for a dump of the state. */
 #define LIMIT_ANALYSED_STDERR ((size_t)4 << 10)
 #define LIMIT_FINDINGS 200
+/* Values of a change that are listed with what they were and become: a person reads no more. */
+#define LIMIT_DIFFERENCES 400
 /* One event of the record; longer data goes to a side file and is named by digest. */
 #define LIMIT_EVENT ((size_t)64 << 10)
 /* A workspace copy: a Terraform tree is text; more is a mistake (a vendored binary, a data dump). */

@@ -6,7 +6,7 @@
 #include "finding.h"
 
 /* Lines for a reader with a context window; the data holds all of them. */
-static const int findings_shown = 60, safe_shown = 20, reasons_shown = 20;
+static const int findings_shown = 60, safe_shown = 20, differences_shown = 40, reasons_shown = 20;
 /* A sentence of a stage, and a name that someone else chose. */
 static const size_t sentence_max = 800, name_max = 200;
 
@@ -209,6 +209,27 @@ static void say_safe(struct words *w, const struct finding_sink *sink, jv result
 		words_say(w, "- and %lld more\n", (long long)total - shown);
 }
 
+/* What a change to a cluster makes of each value. */
+static void say_differences(struct words *w, const struct finding_sink *sink, jv result)
+{
+	auto_jv differences = json_array(result, "differences");
+	int64_t total = json_length(differences);
+	int shown = total < differences_shown ? (int)total : differences_shown;
+
+	json_int(result, "differences_total", &total);
+	if (total <= 0)
+		return;
+	words_say(w, "Values that become others: %lld\n", (long long)total);
+	for (int i = 0; i < shown; i++) {
+		auto_jv difference = json_at(differences, i);
+		words_say(w, "- ");
+		finding_say_difference(sink, difference);
+		words_say(w, "\n");
+	}
+	if (total > shown)
+		words_say(w, "- and %lld more\n", (long long)total - shown);
+}
+
 static void say_judgement(struct words *w, jv result)
 {
 	const struct finding_sink sink = {.to = w, .say = sink_say, .quote = sink_quote};
@@ -229,6 +250,7 @@ static void say_judgement(struct words *w, jv result)
 		words_say(w, "\n");
 	}
 	say_safe(w, &sink, result);
+	say_differences(w, &sink, result);
 }
 
 static void say_plan(struct words *w, jv result)

@@ -186,10 +186,12 @@ static int door_failed(enum mcp_version version, const char *id, const struct mc
 static jv call_data(jv call, enum mcp_state state)
 {
 	static const char *const of_policy[] = {"effect", "tier", "tier_from", "rule", "reasons"};
-	static const char *const of_result[] = {"exit",	       "signal",	 "truncated", "encoding", "artifacts",
-						"findings",    "findings_total", "verdict",   "counts",	  "safe",
-						"safe_total",  "data_destroyed", "digest",    "plan",	  "state_file",
-						"record_head", "took_ms",	 "code",      "hint"};
+	static const char *const of_result[] = {
+		"exit",	      "signal",		"truncated",	     "encoding",       "artifacts",
+		"findings",   "findings_total", "verdict",	     "counts",	       "safe",
+		"safe_total", "differences",	"differences_total", "data_destroyed", "digest",
+		"plan",	      "state_file",	"record_head",	     "took_ms",	       "code",
+		"hint"};
 	static const char *const outputs[] = {"stdout", "stderr"};
 	auto_jv inner = json_object(call, "call"), policy = json_object(call, "policy"),
 		result = json_object(call, "result");

@@ -34,8 +34,8 @@
  *   created_at, expires_at (RFC 3339): optional; filled in where they are missing (now, and PLAN_TTL_S later)
  * To this _keep adds id and installation. PLAN_FD and TREE_FD are read from offset 0; what they hold must have the
  * digests of SEAL, REPORT that of findings_sha256 (json_digest), or nothing is kept: "plan_mismatch" (70). REPORT is an
- * object: findings (strongest first), findings_total, counts, safe, safe_total, data_destroyed. The directory appears
- * whole or not at all. A principal keeps only so many (plan_room.h): "too_many_plans" (69). *SEAL_SHA256 is the digest
+ * object: findings (strongest first), findings_total, counts, safe, safe_total, data_destroyed, and of a change to a
+ * cluster differences and differences_total. The directory appears whole or not at all. A principal keeps only so many (plan_room.h): "too_many_plans" (69). *SEAL_SHA256 is the digest
  * of the sealed object's canonical form. */
 int plan_keep(const struct state *state, const struct secret *key, jv seal, int plan_fd, int tree_fd, jv report,
 	      char id[STATE_ID_SIZE], char seal_sha256[65], struct sbx_error *err);

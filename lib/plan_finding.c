@@ -5,20 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "digest.h"
-#include "json_out.h"
 #include "kplan_mask.h"
 #include "plan_mask.h"
-
-enum {
-	TEXT_MAX = 512,		  /* bytes of an address, path or reason; the longest real addresses have some 300 */
-	TEXT_CUT = 384,		  /* what is left of a longer one, before its digest */
-	PATH_MAX_BYTES = 3 << 20, /* of a path before it is cut: its keys are as long as the plan's author likes */
-};
+#include "plan_path.h"
 
 void plan_finding_init(struct plan_finding *f)
 {
-	const struct buf text = BUF_INIT(TEXT_MAX);
+	const struct buf text = BUF_INIT(PLAN_TEXT_MAX);
 
 	*f = (struct plan_finding){.address = text,
 				   .deposed = text,
@@ -43,29 +36,10 @@ void plan_finding_clear(struct plan_finding *f)
 	f->cause_count = 0;
 }
 
-/* A text that is too long is cut and its digest put behind it, so that two of them never look the same. */
-static int set_text(struct buf *out, const char *text, size_t len, struct sbx_error *err)
-{
-	char digest[DIGEST_HEX_SIZE];
-	size_t keep = 0;
-
-	buf_reset(out);
-	if (len <= TEXT_MAX)
-		return buf_add(out, text, len, err);
-	for (size_t step; keep < TEXT_CUT; keep += step) {
-		step = json_out_utf8(text + keep, len - keep, NULL);
-		step += step == 0;
-	}
-	digest_sha256_hex(text, len, digest);
-	if (buf_add(out, text, keep, err) < 0)
-		return -1;
-	return buf_addf(out, err, "\xe2\x80\xa6 (cut, sha256:%s)", digest);
-}
-
 int plan_finding_set(struct plan_finding *f, const char *address, size_t len, const struct plan_change *change,
 		     struct sbx_error *err)
 {
-	if (set_text(&f->address, address, len, err) < 0)
+	if (plan_path_cut(&f->address, address, len, err) < 0)
 		return -1;
 	if (change == NULL)
 		return 0;
@@ -79,7 +53,7 @@ int plan_finding_set(struct plan_finding *f, const char *address, size_t len, co
 		{&f->reason, &change->reason},
 	};
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (set_text(texts[i].to, buf_str(texts[i].from), texts[i].from->len, err) < 0)
+		if (plan_path_cut(texts[i].to, buf_str(texts[i].from), texts[i].from->len, err) < 0)
 			return -1;
 	return 0;
 }
@@ -107,27 +81,6 @@ void plan_finding_note(struct plan_finding *f, const char *text, int cause)
 	note->cause = cause;
 }
 
-static int is_identifier(const char *text, size_t len)
-{
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '\0' || strchr(letters, text[i]) == NULL)
-			return 0;
-	return len > 0 && !(text[0] >= '0' && text[0] <= '9') && text[0] != '-';
-}
-
-static int put_place(struct buf *path, const struct plan_place *place, struct sbx_error *err)
-{
-	if (place->name == NULL)
-		return buf_addf(path, err, "[%u]", (unsigned)place->index);
-	if (is_identifier(place->name, place->len))
-		return buf_addf(path, err, "%s%.*s", path->len ? "." : "", (int)place->len, place->name);
-	if (buf_add(path, "[", 1, err) < 0 || plan_value_quote(path, place->name, place->len, err) < 0)
-		return -1;
-	return buf_add(path, "]", 1, err);
-}
-
 /* What no provider marks, a chart's values or a setting, may show by itself what it is. */
 static void hide(struct plan_value *value, const struct plan_tree *tree, const struct plan_tree *mask,
 		 const struct plan_place *places, unsigned count)
@@ -152,13 +105,13 @@ static void take_values(struct plan_cause *cause, const struct plan_change *chan
 static int find_cause(struct plan_finding *f, const struct plan_place *places, unsigned count, int *is_new,
 		      struct sbx_error *err)
 {
-	auto_buf whole = BUF_INIT(PATH_MAX_BYTES), path = BUF_INIT(TEXT_MAX);
+	auto_buf whole = BUF_INIT(PLAN_PATH_MAX), path = BUF_INIT(PLAN_TEXT_MAX);
 
 	*is_new = 0;
 	for (unsigned i = 0; i < count; i++)
-		if (put_place(&whole, &places[i], err) < 0)
+		if (plan_path_add(&whole, &places[i], err) < 0)
 			return -2;
-	if (set_text(&path, buf_str(&whole), whole.len, err) < 0)
+	if (plan_path_cut(&path, buf_str(&whole), whole.len, err) < 0)
 		return -2;
 	for (unsigned i = 0; i < f->cause_count; i++)
 		if (f->causes[i].path.len == path.len &&
@@ -171,7 +124,7 @@ static int find_cause(struct plan_finding *f, const struct plan_place *places, u
 		return -2;
 	}
 	f->causes[f->cause_count++].path = path;
-	path = (struct buf)BUF_INIT(TEXT_MAX);
+	path = (struct buf)BUF_INIT(PLAN_TEXT_MAX);
 	*is_new = 1;
 	return (int)(f->cause_count - 1);
 }
@@ -210,5 +163,5 @@ int plan_finding_values(struct plan_finding *f, const struct plan_place *places,
 
 int plan_finding_provider(struct plan_finding *f, const char *name, size_t len, struct sbx_error *err)
 {
-	return set_text(&f->provider, name, len, err);
+	return plan_path_cut(&f->provider, name, len, err);
 }

@@ -12,6 +12,7 @@ enum {
 	FINDINGS_BYTES = 384 << 10, /* all of them, so that they fit a call (LIMIT_CALL) beside the rest */
 	FINDING_BYTES = 64 << 10,
 	SAFE_BYTES = 64 << 10,
+	DIFFERENCES_BYTES = 96 << 10,
 	SAFE_ADDRESS = 512, /* a longer one is left out of this list: it is counted */
 };
 
@@ -21,6 +22,7 @@ static const char *const count_names[PLAN_COUNTS] = {"create", "update", "replac
 void plan_report_init(struct plan_report *report)
 {
 	*report = (struct plan_report){.safe = BUF_INIT(SAFE_BYTES)};
+	plan_differences_init(&report->differences, LIMIT_DIFFERENCES);
 	plan_secrets_init(&report->secrets);
 }
 
@@ -35,6 +37,7 @@ void plan_report_clear(struct plan_report *report)
 		findings->kept = 0;
 	}
 	buf_clear(&report->safe);
+	plan_differences_clear(&report->differences);
 	plan_secrets_clear(&report->secrets);
 }
 
@@ -244,6 +247,31 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	return 0;
 }
 
+/* The first that fit. */
+static int put_differences(struct buf *out, const struct plan_report *report, struct sbx_error *err)
+{
+	const struct plan_differences *differences = &report->differences;
+	size_t room = DIFFERENCES_BYTES;
+
+	if (differences->total == 0)
+		return 0;
+	if (json_out_key(out, "differences", err) < 0 || buf_add(out, "[", 1, err) < 0)
+		return -1;
+	for (unsigned i = 0; i < differences->kept; i++) {
+		auto_buf one = BUF_INIT(FINDING_BYTES);
+		if (plan_difference_write(&differences->list[i], &report->secrets, &one, err) < 0)
+			return -1;
+		if (one.len + 1 > room)
+			break;
+		room -= one.len + 1;
+		if ((i > 0 && buf_add(out, ",", 1, err) < 0) || buf_add(out, one.data, one.len, err) < 0)
+			return -1;
+	}
+	if (buf_add(out, "]", 1, err) < 0)
+		return -1;
+	return json_out_member_int(out, "differences_total", (int64_t)differences->total, err);
+}
+
 static int put_head(struct buf *out, const struct plan_report *report, const struct plan_head *head,
 		    struct sbx_error *err)
 {
@@ -272,6 +300,7 @@ int plan_report_write(const struct plan_report *report, const struct plan_head *
 	if (json_out_key(out, "safe", err) < 0 ||
 	    buf_addf(out, err, "[%s]", buf_str(&report->safe)) < 0 ||
 	    json_out_member_int(out, "safe_total", (int64_t)report->safe_total, err) < 0 ||
+	    put_differences(out, report, err) < 0 ||
 	    json_out_key(out, "digest", err) < 0 || buf_add(out, "{", 1, err) < 0 ||
 	    json_out_member(out, "artefact", report->artefact, err) < 0 ||
 	    json_out_member(out, "effect", report->effect, err) < 0)

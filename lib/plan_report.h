@@ -5,6 +5,7 @@
 
 #include "digest.h"
 #include "limit.h"
+#include "plan_difference.h"
 #include "plan_finding.h"
 
 #define PLAN_COUNTS 7
@@ -28,6 +29,7 @@ struct plan_report {
 	struct buf safe;			      /* JSON: the first creations and updates without a finding, */
 	unsigned safe_kept;
 	uint64_t safe_total; /* of so many */
+	struct plan_differences differences;	      /* of objects of a cluster */
 	struct plan_secrets secrets;
 	char artefact[DIGEST_HEX_SIZE], effect[DIGEST_HEX_SIZE];
 };

@@ -2,7 +2,10 @@
 #include "plan_report.h"
 #include "plan_say.h"
 
-enum { TEXT_BYTES = 768 << 10 }; /* of findings: what a person can be asked to read, and more */
+enum {
+	TEXT_BYTES = 768 << 10, /* of findings: what a person can be asked to read, and more */
+	DIFFERENCES_BYTES = 128 << 10,
+};
 
 static int put_counts(struct buf *out, const struct plan_report *report, struct sbx_error *err)
 {
@@ -65,6 +68,38 @@ static int put_findings(struct buf *out, const struct plan_report *report, struc
 	return buf_addf(out, err, "\nand %llu more findings that are not shown\n", (unsigned long long)(total - put));
 }
 
+static int put_difference(struct buf *out, const struct plan_difference *d, const struct plan_secrets *secrets,
+			  struct sbx_error *err)
+{
+	if (buf_add_str(out, "  ", err) < 0 || plan_difference_say(d, secrets, out, err) < 0 ||
+	    buf_add_str(out, " in ", err) < 0 || plan_value_quote(out, buf_str(&d->address), d->address.len, err) < 0)
+		return -1;
+	return buf_add(out, "\n", 1, err);
+}
+
+/* The first that fit. */
+static int put_differences(struct buf *out, const struct plan_report *report, struct sbx_error *err)
+{
+	const struct plan_differences *differences = &report->differences;
+	unsigned put = 0;
+
+	if (differences->total > 0 && buf_add_str(out, "\nvalues that become others:\n", err) < 0)
+		return -1;
+	for (size_t room = DIFFERENCES_BYTES; put < differences->kept; put++) {
+		auto_buf one = BUF_INIT(DIFFERENCES_BYTES);
+		if (put_difference(&one, &differences->list[put], &report->secrets, err) < 0)
+			return -1;
+		if (one.len > room)
+			break;
+		room -= one.len;
+		if (buf_add(out, one.data, one.len, err) < 0)
+			return -1;
+	}
+	return differences->total == put ? 0
+					 : buf_addf(out, err, "  and %llu more that are not shown\n",
+						    (unsigned long long)(differences->total - put));
+}
+
 int plan_report_text(const struct plan_report *report, const struct plan_head *head, struct buf *out,
 		     struct sbx_error *err)
 {
@@ -81,6 +116,8 @@ int plan_report_text(const struct plan_report *report, const struct plan_head *h
 		return -1;
 	if (safe > 0 && buf_addf(out, err, "\n%llu creation%s or update%s without a finding\n", safe,
 				 safe == 1 ? "" : "s", safe == 1 ? "" : "s") < 0)
+		return -1;
+	if (put_differences(out, report, err) < 0)
 		return -1;
 	return buf_addf(out, err, "\nplan   sha256:%s\neffect sha256:%s\n", report->artefact, report->effect);
 }

@@ -74,6 +74,18 @@ void plan_value_take(struct plan_value *v, const struct plan_tree *tree, const s
 		put_json(v, tree, node);
 }
 
+void plan_value_take_text(struct plan_value *v, const char *text, size_t len)
+{
+	*v = (struct plan_value){.how = PLAN_VALUE_PLAIN, .is_text = 1};
+	put(v, text, len);
+}
+
+int plan_value_is_hidden(const struct plan_value *v, const struct plan_secrets *secrets)
+{
+	return v->how == PLAN_VALUE_SENSITIVE ||
+	       (v->how == PLAN_VALUE_PLAIN && plan_secrets_in(secrets, v->bytes, v->kept));
+}
+
 /* One character above ASCII, or one byte that is none. */
 static int put_escape(struct buf *out, const char *text, size_t len, size_t *taken, struct sbx_error *err)
 {

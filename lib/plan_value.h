@@ -30,6 +30,12 @@ struct plan_value {
 /* Take the value at NODE of TREE (NULL: absent). */
 void plan_value_take(struct plan_value *value, const struct plan_tree *tree, const struct plan_node *node);
 
+/* The same of a text, LEN bytes. */
+void plan_value_take_text(struct plan_value *value, const char *text, size_t len);
+
+/* 1 when people are shown (sensitive) for it. */
+int plan_value_is_hidden(const struct plan_value *value, const struct plan_secrets *secrets);
+
 /* What people see: "text" in quotes, JSON, (sensitive), (known after apply), (nothing),
  * from ["var.a"], (computed); printable ASCII alone, so that
  * no character can hide or turn another one. */

@@ -13,8 +13,16 @@ static const size_t finding_string = 512;	    /* as escaped; a resource address 
 static const int finding_elements = 16;
 static const int finding_depth = 4;
 static const int essence_elements = 3; /* the first words say what it is */
-static const int safe_changes = 50;    /* they matter less than any finding */
-static const size_t safe_room = (size_t)16 << 10;
+
+/* Lists of what matters less than any finding, and how much of each. */
+static const struct list {
+	const char *name, *total;
+	int elements;
+	size_t room;
+} kept_lists[] = {
+	{"safe", "safe_total", 50, (size_t)16 << 10},
+	{"differences", "differences_total", 100, (size_t)32 << 10},
+};
 static const size_t isolation_room = (size_t)16 << 10;
 static const size_t mark_room = 96; /* of "[sbx: N bytes left out]" with its line feeds, as escaped */
 
@@ -264,23 +272,23 @@ static jv copy_numbers(jv to, jv from, const char *const *names, size_t count)
 }
 
 /* Consumes RESULT. */
-static jv set_safe(jv result, jv answer)
+static jv set_list(jv result, jv answer, const struct list *list)
 {
-	auto_jv safe = json_array(answer, "safe");
-	int64_t total = json_length(safe);
+	auto_jv all = json_array(answer, list->name);
+	int64_t total = json_length(all);
 	size_t used = 0;
 	jv kept = jv_array();
 
-	json_int(answer, "safe_total", &total);
-	for (int i = 0, n = json_length(safe); i < n && i < safe_changes; i++) {
-		auto_jv whole = json_at(safe, i), change = clip(whole, finding_depth);
-		size_t size = written_size(change, safe_room);
-		if (used + size + 1 > safe_room)
+	json_int(answer, list->total, &total);
+	for (int i = 0, n = json_length(all); i < n && i < list->elements; i++) {
+		auto_jv whole = json_at(all, i), one = clip(whole, finding_depth);
+		size_t size = written_size(one, list->room);
+		if (used + size + 1 > list->room)
 			break;
 		used += size + 1;
-		kept = json_append(kept, take_jv(&change));
+		kept = json_append(kept, take_jv(&one));
 	}
-	return json_set_int(json_set(result, "safe", kept), "safe_total", total);
+	return json_set_int(json_set(result, list->name, kept), list->total, total);
 }
 
 jv result_set_plan(jv result, jv answer)
@@ -302,7 +310,11 @@ jv result_set_plan(jv result, jv answer)
 	}
 	result = json_set(result, "counts", copy_numbers(jv_object(), said, counts, ARRAY_LEN(counts)));
 	result = copy_numbers(result, answer, numbers, ARRAY_LEN(numbers));
-	return set_safe(json_set(result, "digest", kept), answer);
+	result = json_set(result, "digest", kept);
+	for (size_t i = 0; i < ARRAY_LEN(kept_lists); i++)
+		if (i == 0 || json_has(answer, kept_lists[i].name))
+			result = set_list(result, answer, &kept_lists[i]);
+	return result;
 }
 
 jv result_set_isolation(jv result, jv evidence)

@@ -28,7 +28,7 @@ jv result_set_findings(jv result, jv findings, int64_t total);
 
 /* Consumes RESULT; sets what sbx-plan said of a plan as a whole (its ANSWER, borrowed; nothing for none): "counts",
  * "data_destroyed", "digest" {artefact, effect}, "safe" (at most 50 changes within 16 KiB, long strings cut as above)
- * and "safe_total". */
+ * and "safe_total"; of a change to a cluster also "differences" (at most 100 within 32 KiB) and "differences_total". */
 jv result_set_plan(jv result, jv answer);
 
 /* Consumes RESULT; sets "isolation": the evidence (borrowed), or only its name when it is larger than 16 KiB. */

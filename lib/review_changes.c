@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* With these the text of an ordinary plan fits one screen. */
-enum { FIRST_FINDINGS = 5, FIRST_SAFE = 5 };
+enum { FIRST_FINDINGS = 5, FIRST_SAFE = 5, FIRST_DIFFERENCES = 8 };
 
 static void put_finding(struct writer *w, jv finding)
 {
@@ -26,6 +26,15 @@ static void put_safe(struct writer *w, jv change)
 
 	writer_put(w, "  ");
 	finding_say_safe(&sink, change);
+	writer_put(w, "\n");
+}
+
+static void put_difference(struct writer *w, jv difference)
+{
+	struct finding_sink sink = writer_sink(w);
+
+	writer_put(w, "  ");
+	finding_say_difference(&sink, difference);
 	writer_put(w, "\n");
 }
 
@@ -76,7 +85,7 @@ static int64_t total_of(jv report, const char *key)
 void review_put_changes(struct writer *w, jv report)
 {
 	auto_jv counts = json_object(report, "counts"), findings = json_array(report, "findings"),
-		safe = json_array(report, "safe");
+		safe = json_array(report, "safe"), differences = json_array(report, "differences");
 	struct finding_sink sink = writer_sink(w);
 	int64_t destroyed = total_of(report, "data_destroyed");
 
@@ -89,6 +98,9 @@ void review_put_changes(struct writer *w, jv report)
 	writer_put(w, "\n");
 	put_first(w, "Findings: ", total_of(report, "findings_total"), findings, FIRST_FINDINGS, put_finding);
 	put_first(w, "Changes without a finding: ", total_of(report, "safe_total"), safe, FIRST_SAFE, put_safe);
+	if (total_of(report, "differences_total") > 0)
+		put_first(w, "Values that become others: ", total_of(report, "differences_total"), differences,
+			  FIRST_DIFFERENCES, put_difference);
 }
 
 static int has_signal(jv finding, const char *const *signals)
@@ -118,8 +130,8 @@ void review_put_uninspected(struct writer *w, jv report)
 	static const char *const hidden[] = {"unknown_after_apply", "not_readable", NULL};
 	static const char *const partial[] = {"errored_plan", "incomplete_plan", "unlisted_objects", "deferred",
 						"hidden_program", NULL};
-	auto_jv findings = json_array(report, "findings");
-	int64_t total = total_of(report, "findings_total");
+	auto_jv findings = json_array(report, "findings"), differences = json_array(report, "differences");
+	int64_t total = total_of(report, "findings_total"), values = total_of(report, "differences_total");
 	int listed = json_length(findings), unseen = 0, missing = 0;
 
 	for (int i = 0; i < listed; i++) {
@@ -128,14 +140,17 @@ void review_put_uninspected(struct writer *w, jv report)
 		missing += has_signal(finding, partial);
 	}
 	put_number_of(w, "  findings that stand nowhere in this text: ", total > listed ? total - listed : 0);
+	put_number_of(w, "  values that become others and stand nowhere in this text: ",
+		      values > json_length(differences) ? values - json_length(differences) : 0);
 	put_number_of(w, "  findings about values that are hidden, or known after the apply: ", unseen);
 	put_number_of(w, "  findings that say that the plan is not all that will be done: ", missing);
 }
 
 void review_put_more(struct writer *w, jv report)
 {
-	auto_jv findings = json_array(report, "findings"), safe = json_array(report, "safe");
-	int count = json_length(findings), changes = json_length(safe);
+	auto_jv findings = json_array(report, "findings"), safe = json_array(report, "safe"),
+		differences = json_array(report, "differences");
+	int count = json_length(findings), changes = json_length(safe), values = json_length(differences);
 
 	if (count > FIRST_FINDINGS) {
 		writer_put(w, "\nMore findings\n");
@@ -144,5 +159,9 @@ void review_put_more(struct writer *w, jv report)
 	if (changes > FIRST_SAFE) {
 		writer_put(w, "\nMore changes without a finding\n");
 		put_elements(w, safe, FIRST_SAFE, changes, put_safe);
+	}
+	if (values > FIRST_DIFFERENCES) {
+		writer_put(w, "\nMore values that become others\n");
+		put_elements(w, differences, FIRST_DIFFERENCES, values, put_difference);
 	}
 }

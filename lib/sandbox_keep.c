@@ -98,7 +98,8 @@ static int64_t count_findings(const struct sandbox_plan *plan, const struct sand
 /* What a person is shown of the plan. */
 static jv make_report(const struct sandbox_plan *plan, jv answer, int64_t total)
 {
-	static const char *const members[] = {"counts", "data_destroyed", "safe", "safe_total"};
+	static const char *const members[] = {"counts",	    "data_destroyed", "safe",
+					      "safe_total", "differences",    "differences_total"};
 	jv report = json_set_int(json_set(jv_object(), "findings", jv_copy(plan->findings)), "findings_total", total);
 
 	for (size_t i = 0; i < ARRAY_LEN(members); i++) {

@@ -134,6 +134,26 @@ signed() {
 	assert_call plan_unknown
 }
 
+@test "what no rule asks for stands in the text that is signed, value by value, and in the result of the preview" {
+	scaled 3 3 | sed -e 's/"image":"[^"]*"/&,"env":[{"name":"LOG","value":"info"},{"name":"DB_PASSWORD","value":"hunter22"}]/g' |
+		sed -e 's/\(.*\)"info"\(.*\)"hunter22"/\1"debug\\nNot inspected"\2"hunter33"/' >"$T/work/manifests/web/api.yaml"
+	planned diff target=east manifest=web/api.yaml
+	assert_json .result.verdict safe
+	assert_json .result.differences_total 3
+	assert_json '.result.differences | map(.after) | join(" ")' '"debug" "Not inspected" (sensitive)'
+	signed apply target=east "plan=$plan"
+	local env='spec.template.spec.containers[api].env'
+	assert_contains "$(<"$T/text")" "
+Values that become others: 3
+  value \"$env[LOG].value\" in \"web/Deployment.apps/api\", line 1 (\"info\" -> \"debug\")
+  value \"$env[LOG].value\" in \"web/Deployment.apps/api\", line 2 (none -> \"Not inspected\")
+  value \"$env[DB_PASSWORD].value\" in \"web/Deployment.apps/api\" ((sensitive) -> another (sensitive))
+Not inspected
+"
+	refute_contains "$(<"$T/text")" hunter
+	refute_contains "$output" hunter
+}
+
 @test "the object moved: refused with what is different, not spent, and sent when it is as it was" {
 	planned diff_scale target=east name=api replicas=0
 	signed scale target=east "plan=$plan"

@@ -136,6 +136,32 @@ object() {
 	done
 }
 
+@test "every value that becomes another is shown, though no rule asks for it; what is secret is said to be another" {
+	judge 0 "$(jq -nc '{live: {apiVersion: "v1", kind: "ConfigMap", metadata: {name: "a", namespace: "web", uid: "u"},
+			data: {mode: "a", "app.conf": "one\ntwo\n", conf: "password: x1y2z3"}}}
+		| .planned = .live | .planned.data = {mode: "b", "app.conf": "one\n2\n", conf: "password: x1y2z4", new: "n\nFindings: 0"}
+		| .planned.metadata.annotations = {"a\nVerdict": "c"} | .planned.metadata.labels = {l: ("y" * 130)}')"
+	assert_json .verdict safe
+	assert_json '.differences | map(.address) | unique | join(" ")' web/ConfigMap/a
+	assert_json '.differences | map([.path, (.line // 0 | tostring), .before // "-", .after // "-"] | join(" ")) | join("|")' \
+		'data.mode 0 "a" "b"|data["app.conf"] 2 "two" "2"|data.conf 0 (sensitive) (sensitive)|data.new 1 - "n"|data.new 2 - "Findings: 0"|metadata.annotations["a\nVerdict"] 0 - "c"|metadata.labels.l 0 - "'"$(printf 'y%.0s' {1..120})"'"...'
+	assert_json '.differences | map(select(.after_sha256)) | map(.path) | join(" ")' metadata.labels.l
+	assert_json '.differences[-1].after_sha256' "$(printf 'y%.0s' {1..130} | sha256sum | cut -d' ' -f1)"
+	assert_json .differences_total 7
+	judge 0 "{\"live\":$(object),\"planned\":$(object)}"
+	assert_json 'has("differences") | tostring' false
+}
+
+@test "of very many values the first are shown, all are counted, and annotations push none of the others out" {
+	judge 0 "$(jq -nc '{live: {apiVersion: "v1", kind: "ConfigMap", metadata: {name: "a", namespace: "web", uid: "u"}}}
+		| .planned = .live | .planned.data = {last: "x"}
+		| .planned.metadata.annotations = (reduce range(2000) as $i ({}; .["n\($i)"] = "v"))')"
+	assert_json '[.differences_total, (.differences | length), .differences[0].path] | join(" ")' '2001 400 data.last'
+	run_sbx 0 sh -c 'exec sbx-plan -f kubernetes -t <"$1"' - "$BATS_TEST_TMPDIR/in"
+	assert_contains "$output" '  and 1601 more that are not shown'
+	assert_contains "$output" '  "data.last" ((nothing) -> "x") in "web/ConfigMap/a"'
+}
+
 @test "whoever writes an object cannot hide what it runs: the same text under the name of a secret hides none that the API has a meaning for" {
 	local path value edit
 	while IFS=' ' read -r path value edit; do

@@ -138,6 +138,23 @@ static void test_rest(void)
 	auto_jv ours = parse("{\"signals\":[\"replace\",\"replace_by_request\"],\"text\":\"t\"}");
 	auto_jv rule = parse("{\"signals\":[\"replace\",\"restart\"],\"text\":\"t\"}");
 
+	auto_jv line = parse("{\"address\":\"a\",\"path\":\"b.c\",\"line\":3,\"from\":90,\"before\":\"\\\"x\\\"...\","
+			     "\"before_sha256\":\"00ff\",\"after\":\"7\"}");
+	auto_jv hidden = parse("{\"address\":\"a\",\"path\":\"b\",\"before\":\"(sensitive)\",\"after\":\"(sensitive)\"}");
+	auto_jv text = parse("{\"address\":\"a\",\"path\":\"b\",\"before\":\"(sensitive)\",\"after\":\"\\\"(sensitive)\\\"\"}");
+
+	finding_say_difference(&sink, line);
+	CHECK_STR(buf_str(&out), "value <b.c> in <a>, line 3, from byte 90 (<x>... (sha256 <00ff>) -> 7)");
+	buf_reset(&out);
+	finding_say_difference(&sink, hidden);
+	CHECK_STR(buf_str(&out), "value <b> in <a> ((sensitive) -> another (sensitive))");
+	buf_reset(&out);
+	finding_say_difference(&sink, text);
+	CHECK_STR(buf_str(&out), "value <b> in <a> ((sensitive) -> <(sensitive)>)");
+	buf_reset(&out);
+	finding_say_difference(&sink, none);
+	CHECK_STR(buf_str(&out), "value none in none (none -> none)");
+	buf_reset(&out);
 	finding_say_counts(&sink, counts);
 	finding_say_counts(&sink, none);
 	finding_say_data(&sink, 1);

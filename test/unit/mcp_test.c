@@ -406,6 +406,8 @@ static void findings(void)
 		    "\"text\":\"The change opens\\nit.\"}],"
 		    "\"counts\":{\"create\":1,\"replace\":1,\"delete\":1,\"noop\":3},\"data_destroyed\":1,"
 		    "\"safe\":[{\"address\":\"c\\n.d\",\"actions\":[\"create\"]}],\"safe_total\":2,"
+		    "\"differences\":[{\"address\":\"d\\n- x\",\"path\":\"e.f\",\"before\":\"1\",\"after\":"
+		    "\"\\\"\\\\n- CREATE\\\"\"}],\"differences_total\":3,"
 		    "\"plan\":{\"id\":\"p1\",\"verdict\":\"destructive\",\"expires_at\":\"2026-11-30T00:00:"
 		    "00Z\"}}}",
 		    0, 0, "completed",
@@ -423,6 +425,9 @@ static void findings(void)
 		    "Changes without a finding: 2\n"
 		    "- CREATE \"c\\x0a.d\"\n"
 		    "- and 1 more\n"
+		    "Values that become others: 3\n"
+		    "- value \"e.f\" in \"d\\x0a- x\" (1 -> \"\\x0a- CREATE\")\n"
+		    "- and 2 more\n"
 		    "Plan p1 is sealed and can be applied until 2026-11-30T00:00:00Z. A tool that takes a plan (such "
 		    "as terraform_apply) runs "
 		    "exactly this one: {\"plan\": \"p1\"}\n");

@@ -218,10 +218,18 @@ static void what_was_said_of_the_plan(void)
 	answer = json_set(take_jv(&answer), "safe", jv_copy(list));
 	answer = json_set_int(json_set_int(take_jv(&answer), "safe_total", 70), "data_destroyed", 2);
 	answer = json_set(take_jv(&answer), "counts", json_set_int(json_set_int(jv_object(), "create", 70), "odd", 1));
+	CHECK(!json_has(answer, "differences"));
+	auto_jv without = result_set_plan(jv_object(), answer);
+	CHECK(!json_has(without, "differences") && !json_has(without, "differences_total"));
+	for (int i = 0; i < 60; i++)
+		list = json_append(take_jv(&list), json_set_str(jv_object(), "path", "a.b"));
+	answer = json_set_int(json_set(take_jv(&answer), "differences", jv_copy(list)), "differences_total", 500);
 	answer = json_set(take_jv(&answer), "digest", json_set_str(json_set_str(jv_object(), "artefact", "aa"), "effect", "ee"));
 	auto_jv result = result_set_plan(jv_object(), answer), safe = json_array(result, "safe"),
 		counts = json_object(result, "counts"), digest = json_object(result, "digest");
 	CHECK(json_length(safe) == 50 && json_int(result, "safe_total", &number) == 0 && number == 70);
+	auto_jv differences = json_array(result, "differences");
+	CHECK(json_length(differences) == 100 && json_int(result, "differences_total", &number) == 0 && number == 500);
 	CHECK(json_int(result, "data_destroyed", &number) == 0 && number == 2);
 	CHECK(json_int(counts, "create", &number) == 0 && number == 70 && !json_has(counts, "odd"));
 	CHECK_STR(json_str(digest, "effect"), "ee");

@@ -11,7 +11,7 @@
 
 enum { READ_LINES = 32, DIGEST_LINES = 16 };
 
-static const char *const names[] = {"review-plan", "review-tool", "review-kubernetes", "review-large"};
+static const char *const names[] = {"review-plan", "review-tool", "review-kubernetes", "review-apply", "review-large"};
 
 static jv load(const char *name)
 {

@@ -331,6 +331,30 @@ static void test_safe_plan(void)
 	CHECK(strstr(text, "Data is lost") == NULL);
 }
 
+/* What a change to a cluster makes of each value stands there as far as it is listed, and of the rest how many. */
+static void test_differences(void)
+{
+	auto_buf report = BUF_INIT(LIMIT_CALL), out = BUF_INIT(LIMIT_REVIEW_TEXT);
+	struct sbx_error err = SBX_ERROR_INIT;
+	char named[400];
+
+	buf_add_str(&report, "{\"counts\":{\"update\":1},\"data_destroyed\":0,\"findings\":[],\"findings_total\":0,"
+			     "\"safe_total\":0,\"safe\":[],\"differences_total\":1000,\"differences\":[", &err);
+	for (int i = 0; i < 400; i++)
+		buf_addf(&report, &err, "%s{\"address\":\"a\",\"path\":\"b[%d]\",\"before\":\"1\",\"after\":\"%d\"}",
+			 i > 0 ? "," : "", i, i);
+	buf_add_str(&report, "]}", &err);
+	CHECK(keep_plan(buf_str(&report), named) == 0);
+	auto_jv call = make_call("{\"plan\":\"x\"}", named);
+	const char *text = text_of(call, REVIEW_SEPARATE, &out);
+	CHECK(is_well_formed(text));
+	CHECK(has(text, "\nValues that become others: 1000\n  value \"b[0]\" in \"a\" (1 -> 0)\n"));
+	CHECK(has(text, "  value \"b[7]\" in \"a\" (1 -> 7)\n  and 392 more, listed below\n  and 600 that are not listed\n"));
+	CHECK(has(text, "\n  values that become others and stand nowhere in this text: 600\n"));
+	CHECK(has(text, "\nMore values that become others\n  value \"b[8]\" in \"a\" (1 -> 8)\n"));
+	CHECK(has(text, "  value \"b[399]\" in \"a\" (1 -> 399)\nA signature under this text"));
+}
+
 /* What cannot be shown whole cannot be approved. */
 static void test_too_large(void)
 {
@@ -379,6 +403,7 @@ int main(void)
 	test_subject();
 	test_plan();
 	test_safe_plan();
+	test_differences();
 	test_too_large();
 	test_no_report();
 	secret_clear(&key);
