@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "kplan_differ.h"
-#include "kplan_mask.h"
 #include "kplan_view.h"
+#include "secret_mask.h"
 
 /* Lines about one object. */
 enum { LINES_MAX = 8 };
@@ -40,9 +40,9 @@ static int take(struct compared *c, enum plan_side side, const struct plan_tree 
 		struct sbx_error *err)
 {
 	if (kplan_prune(&c->trees[side], tree, STATUS_GOES, err) < 0 ||
-	    kplan_mask(&c->masks[side], &c->trees[side], type, err) < 0)
+	    secret_mask(&c->masks[side], &c->trees[side], type, err) < 0)
 		return -1;
-	return kplan_mask_keep(&c->secrets, &c->trees[side], &c->masks[side], type, err);
+	return secret_mask_keep(&c->secrets, &c->trees[side], &c->masks[side], type, err);
 }
 
 /* What the server was known to choose anew, and chose. */

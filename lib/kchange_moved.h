@@ -11,7 +11,7 @@
 #include "kchange_plan.h"
 
 /* 1 when IS (now; NULL: it is not there) is not the object that STEP was planned with: LINES gets at least one line, at
- * most some ten, each `"ADDRESS": "PATH" (WAS -> IS)`, printable ASCII, and nothing that is secret (kplan_mask.h). 0:
+ * most some ten, each `"ADDRESS": "PATH" (WAS -> IS)`, printable ASCII, and nothing that is secret (secret_mask.h). 0:
  * it is the same. -1: "no_memory", "too_large". */
 int kchange_moved(const struct kchange_step *step, const struct kchange_object *is, struct buf *lines,
 		  struct sbx_error *err);

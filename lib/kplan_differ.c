@@ -7,7 +7,7 @@
 #include "kplan_differ_value.h"
 #include "plan_beside.h"
 #include "plan_path.h"
-#include "kplan_words.h"
+#include "secret_text.h"
 
 /* Elements of a list that are looked up by their names, and bytes of a name: more than any of the API has. */
 enum { NAMED_MAX = 256, NAME_MAX_BYTES = 128 };
@@ -126,7 +126,7 @@ static int is_plain_name(const struct plan_tree *tree, const struct plan_node *n
 			return 0;
 		is_number &= strchr(digits, text[i]) != NULL;
 	}
-	return !is_number && !kplan_words_value(text, name->len) && !plan_secrets_in(secrets, text, name->len);
+	return !is_number && !secret_text_is(text, name->len) && !plan_secrets_in(secrets, text, name->len);
 }
 
 /* Has each a name, that no other has? */

@@ -16,8 +16,8 @@ typedef int kplan_alike(const struct plan_tree *const trees[PLAN_SIDES], const s
 
 struct kplan_sides {
 	const struct plan_tree *trees[PLAN_SIDES]; /* an empty one: there is no object */
-	const struct plan_tree *masks[PLAN_SIDES]; /* kplan_mask.h */
-	const struct plan_secrets *secrets;	   /* of both (kplan_mask_keep), and more */
+	const struct plan_tree *masks[PLAN_SIDES]; /* secret_mask.h */
+	const struct plan_secrets *secrets;	   /* of both (secret_mask_keep), and more */
 	const struct buf *address;		   /* of the object */
 	kplan_alike *alike;			   /* NULL: none */
 };

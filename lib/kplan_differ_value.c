@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "kplan_mask.h"
 #include "limit.h"
 #include "plan_path.h"
+#include "secret_mask.h"
 
 /* So much of what is the same stands in front of what is not. */
 enum { BEFORE_IT = 40 };
@@ -200,7 +200,7 @@ static int take_side(const struct kplan_sides *sides, const struct kplan_spot *s
 	const struct plan_node *node = spot->nodes[side];
 
 	*piece = (struct piece){.text = NULL};
-	*value = kplan_mask_value(tree, node, sides->masks[side], spot->ways[side], spot->depth);
+	*value = secret_mask_value(tree, node, sides->masks[side], spot->ways[side], spot->depth);
 	if (node == NULL)
 		return 1;
 	if (node->kind == PLAN_NULL) {

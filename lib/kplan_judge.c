@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "kplan_differ.h"
-#include "kplan_mask.h"
 #include "kplan_rules.h"
+#include "secret_mask.h"
 
 void kplan_judge_init(struct kplan_judge *j)
 {
@@ -60,11 +60,11 @@ static int keep_secrets(struct kplan_judge *j, struct kplan_entry *e, struct sbx
 	struct plan_change *c = &e->change;
 	struct plan_secrets *secrets = &j->report->secrets;
 
-	if (kplan_mask(&c->before_mask, &c->before, &c->type, err) < 0 ||
-	    kplan_mask(&c->after_mask, &c->after, &c->type, err) < 0 ||
-	    kplan_mask_keep(secrets, &c->before, &c->before_mask, &c->type, err) < 0)
+	if (secret_mask(&c->before_mask, &c->before, &c->type, err) < 0 ||
+	    secret_mask(&c->after_mask, &c->after, &c->type, err) < 0 ||
+	    secret_mask_keep(secrets, &c->before, &c->before_mask, &c->type, err) < 0)
 		return -1;
-	return kplan_mask_keep(secrets, &c->after, &c->after_mask, &c->type, err);
+	return secret_mask_keep(secrets, &c->after, &c->after_mask, &c->type, err);
 }
 
 /* A cause in the object itself; -1 when memory is out. */

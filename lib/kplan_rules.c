@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kplan_mask.h"
 #include "kplan_pod.h"
+#include "secret_mask.h"
 
 enum { BEFORE, AFTER, SIDES };
 
@@ -39,7 +39,7 @@ static struct plan_value take_value(const struct subject *s, int side, const str
 	struct plan_place way[PLAN_PLACES];
 	unsigned n = whole_way(s, side, places, count, way);
 
-	return kplan_mask_value(tree, plan_place_find(tree, places, count), mask, way, n);
+	return secret_mask_value(tree, plan_place_find(tree, places, count), mask, way, n);
 }
 
 /* What is at PLACES is to blame: the index of the cause, or as plan_finding_cause. */

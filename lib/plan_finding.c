@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kplan_mask.h"
 #include "plan_mask.h"
 #include "plan_path.h"
+#include "secret_mask.h"
 
 void plan_finding_init(struct plan_finding *f)
 {
@@ -86,7 +86,7 @@ static void hide(struct plan_value *value, const struct plan_tree *tree, const s
 		 const struct plan_place *places, unsigned count)
 {
 	if (plan_mask_touches(mask, places, count) ||
-	    (value->how == PLAN_VALUE_PLAIN && kplan_mask_hides(tree, places, count)))
+	    (value->how == PLAN_VALUE_PLAIN && secret_mask_hides(tree, places, count)))
 		value->how = PLAN_VALUE_SENSITIVE;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "kplan_differ.h"
-#include "kplan_mask.h"
+#include "secret_mask.h"
 #include "unit.h"
 
 static struct sbx_error err;
@@ -28,8 +28,8 @@ static char *told(const char *type, const char *was, const char *is, unsigned ma
 		plan_tree_init(&masks[side]);
 		CHECK((texts[side][0] == '\0' ||
 		       plan_tree_parse(&trees[side], texts[side], strlen(texts[side]), &err) == 0) &&
-		      kplan_mask(&masks[side], &trees[side], &kind, &err) == 0 &&
-		      kplan_mask_keep(&secrets, &trees[side], &masks[side], &kind, &err) == 0);
+		      secret_mask(&masks[side], &trees[side], &kind, &err) == 0 &&
+		      secret_mask_keep(&secrets, &trees[side], &masks[side], &kind, &err) == 0);
 	}
 	CHECK(kplan_differ(&differences, &sides, &err) == 0);
 	for (unsigned i = 0; i < differences.kept; i++)

@@ -4,10 +4,10 @@
 
 #include "io.h"
 #include "kplan_cascade.h"
-#include "kplan_mask.h"
 #include "kplan_view.h"
-#include "kplan_words.h"
 #include "plan_value.h"
+#include "secret_mask.h"
+#include "secret_text.h"
 #include "secret_words.h"
 #include "unit.h"
 
@@ -116,14 +116,14 @@ static void test_words(void)
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		CHECK(!secret_words_in(plain[i], strlen(plain[i])));
 	for (size_t i = 0; i < ARRAY_LEN(values); i++)
-		CHECK(kplan_words_value(values[i], strlen(values[i])));
+		CHECK(secret_text_is(values[i], strlen(values[i])));
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		CHECK(!kplan_words_value(others[i], strlen(others[i])));
-	CHECK(kplan_words_argument("--token=x", 9) == ARGUMENT_WITH_SECRET);
-	CHECK(kplan_words_argument("TOKEN=x", 7) == ARGUMENT_WITH_SECRET);
-	CHECK(kplan_words_argument("--token", 7) == ARGUMENT_BEFORE_SECRET);
-	CHECK(kplan_words_argument("token", 5) == ARGUMENT_PLAIN);
-	CHECK(kplan_words_argument("--listen=token", 14) == ARGUMENT_PLAIN);
+		CHECK(!secret_text_is(others[i], strlen(others[i])));
+	CHECK(secret_text_argument("--token=x", 9) == ARGUMENT_WITH_SECRET);
+	CHECK(secret_text_argument("TOKEN=x", 7) == ARGUMENT_WITH_SECRET);
+	CHECK(secret_text_argument("--token", 7) == ARGUMENT_BEFORE_SECRET);
+	CHECK(secret_text_argument("token", 5) == ARGUMENT_PLAIN);
+	CHECK(secret_text_argument("--listen=token", 14) == ARGUMENT_PLAIN);
 }
 
 /* What MASK hides in the object TEXT, as JSON. */
@@ -137,7 +137,7 @@ static const char *masked(const char *type_name, const char *text)
 
 	buf_reset(&shown);
 	plan_tree_init(&mask);
-	CHECK(buf_add_str(&type, type_name, &err) == 0 && kplan_mask(&mask, tree(text), &type, &err) == 0);
+	CHECK(buf_add_str(&type, type_name, &err) == 0 && secret_mask(&mask, tree(text), &type, &err) == 0);
 	plan_value_take(&value, &mask, plan_tree_root(&mask));
 	CHECK(plan_value_show(&value, &none, &shown, &err) == 0);
 	plan_tree_clear(&mask);

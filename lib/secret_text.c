@@ -1,5 +1,5 @@
 /* Marks in texts, once over each. */
-#include "kplan_words.h"
+#include "secret_text.h"
 
 #include <string.h>
 
@@ -158,12 +158,12 @@ static int is_encoded(const char *text, size_t len)
 	       is_secret((const char *)bytes, count);
 }
 
-int kplan_words_value(const char *text, size_t len)
+int secret_text_is(const char *text, size_t len)
 {
 	return is_secret(text, len) || is_encoded(text, len);
 }
 
-enum kplan_argument kplan_words_argument(const char *text, size_t len)
+enum secret_argument secret_text_argument(const char *text, size_t len)
 {
 	const char *equals = memchr(text, '=', len);
 

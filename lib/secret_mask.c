@@ -1,14 +1,14 @@
 /* The mask is written as JSON beside a walk over the object, and parsed: depth is bounded by that of the text. */
-#include "kplan_mask.h"
+#include "secret_mask.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base64.h"
 #include "json_out.h"
-#include "kplan_words.h"
 #include "limit.h"
 #include "plan_mask.h"
+#include "secret_text.h"
 #include "secret_words.h"
 
 /* Annotations in which tools repeat the object as it was applied. */
@@ -82,7 +82,7 @@ static int hides_member(const struct plan_tree *tree, const struct plan_node *me
 	if (member->kind != PLAN_STRING || is_image(tree, member))
 		return 0;
 	return secret_words_in(plan_tree_name(tree, member), member->key_len) ||
-	       kplan_words_value(plan_tree_text(tree, member), member->len);
+	       secret_text_is(plan_tree_text(tree, member), member->len);
 }
 
 /* An element of a list of texts. *NEXT: the one behind it is secret. */
@@ -94,9 +94,9 @@ static int hides_element(const struct plan_tree *tree, const struct plan_node *e
 	if (!is_text(element))
 		return 0;
 	const char *text = plan_tree_text(tree, element);
-	enum kplan_argument argument = kplan_words_argument(text, element->len);
+	enum secret_argument argument = secret_text_argument(text, element->len);
 	*next = argument == ARGUMENT_BEFORE_SECRET;
-	return hidden || argument == ARGUMENT_WITH_SECRET || kplan_words_value(text, element->len);
+	return hidden || argument == ARGUMENT_WITH_SECRET || secret_text_is(text, element->len);
 }
 
 static int put(struct buf *out, const struct plan_tree *tree, const struct plan_node *node, int *any,
@@ -193,7 +193,7 @@ static int hides_child(const struct plan_tree *tree, const struct plan_node *par
 	return hides_element(tree, child, &next);
 }
 
-int kplan_mask_hides(const struct plan_tree *tree, const struct plan_place *places, unsigned count)
+int secret_mask_hides(const struct plan_tree *tree, const struct plan_place *places, unsigned count)
 {
 	const struct plan_node *node = plan_tree_root(tree);
 	const struct plan_place *named = NULL;
@@ -225,7 +225,7 @@ static int is_secret(const struct buf *type)
 	return kplan_text_is(type, "Secret");
 }
 
-int kplan_mask(struct plan_tree *mask, const struct plan_tree *tree, const struct buf *type, struct sbx_error *err)
+int secret_mask(struct plan_tree *mask, const struct plan_tree *tree, const struct buf *type, struct sbx_error *err)
 {
 	static const char of_secret[] = "{\"data\":true,\"stringData\":true,\"metadata\":{\"annotations\":true}}";
 	const struct plan_node *root = plan_tree_root(tree);
@@ -270,7 +270,7 @@ static int is_open(const struct plan_tree *tree, const struct plan_node *value, 
 	return 1;
 }
 
-struct plan_value kplan_mask_value(const struct plan_tree *tree, const struct plan_node *node,
+struct plan_value secret_mask_value(const struct plan_tree *tree, const struct plan_node *node,
 				   const struct plan_tree *mask, const struct plan_place *way, unsigned count)
 {
 	struct plan_value value;
@@ -323,7 +323,7 @@ static int keep_applied(struct plan_secrets *secrets, const struct plan_tree *tr
 	plan_tree_init(&applied);
 	plan_tree_init(&mask);
 	if (plan_tree_parse(&applied, plan_tree_text(tree, node), node->len, &unread) == 0) {
-		result = kplan_mask(&mask, &applied, type, err);
+		result = secret_mask(&mask, &applied, type, err);
 		if (result == 0)
 			result = plan_secrets_add_masked(secrets, &applied, &mask, err);
 		if (result == 0)
@@ -334,7 +334,7 @@ static int keep_applied(struct plan_secrets *secrets, const struct plan_tree *tr
 	return result;
 }
 
-int kplan_mask_keep(struct plan_secrets *secrets, const struct plan_tree *tree, const struct plan_tree *mask,
+int secret_mask_keep(struct plan_secrets *secrets, const struct plan_tree *tree, const struct plan_tree *mask,
 		    const struct buf *type, struct sbx_error *err)
 {
 	static const char *const at[] = {"metadata", "annotations", NULL};
