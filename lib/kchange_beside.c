@@ -4,24 +4,10 @@
 #include <string.h>
 
 #include "io.h"
-#include "json_out.h"
+#include "kchange_found.h"
 #include "kchange_list.h"
-#include "kchange_moved.h"
-
-struct kchange_found {
-	uint64_t uid;
-	struct plan_list owners; /* their uids */
-	char *text;		 /* owned */
-	size_t len;
-	enum {
-		MADE,  /* by a controller, again whenever it goes */
-		LOOSE, /* by somebody, or it holds data */
-	} origin;
-	int is_claim;
-};
 
 enum { PATH_SIZE = 1024 };
-static const size_t text_max = (size_t)64 << 10;
 
 void kchange_beside_init(struct kchange_beside *b)
 {
@@ -45,15 +31,15 @@ void kchange_beside_clear(struct kchange_beside *b)
 	hash_set_clear(&b->going);
 }
 
-static uint64_t hash_text(const struct kchange_beside *b, const char *text, size_t len)
+uint64_t kchange_found_hash(const struct kchange_beside *b, const char *text, size_t len)
 {
 	return key_hash(&b->seed, 0, text, len);
 }
 
-static uint64_t hash_node(const struct kchange_beside *b, const struct plan_tree *tree, const struct plan_node *node)
+uint64_t kchange_found_uid(const struct kchange_beside *b, const struct plan_tree *tree, const struct plan_node *node)
 {
 	return node != NULL && node->kind == PLAN_STRING && node->len > 0
-		       ? hash_text(b, plan_tree_text(tree, node), node->len)
+		       ? kchange_found_hash(b, plan_tree_text(tree, node), node->len)
 		       : 0;
 }
 
@@ -132,7 +118,7 @@ static int read_owners(const struct kchange_beside *b, struct kchange_found *f, 
 
 	for (; owner != NULL; owner = plan_tree_behind(tree, list, owner)) {
 		const struct plan_node *controls = member(tree, owner, "controller");
-		uint64_t uid = hash_node(b, tree, member(tree, owner, "uid"));
+		uint64_t uid = kchange_found_uid(b, tree, member(tree, owner, "uid"));
 		if (controls != NULL && controls->kind == PLAN_TRUE)
 			f->origin = MADE;
 		if (uid != 0 && plan_list_add(&f->owners, uid, err) < 0)
@@ -170,8 +156,8 @@ static int take_object(void *context, const struct plan_tree *tree, const struct
 {
 	const struct gathering *g = context;
 	const struct plan_node *metadata = member(tree, item, "metadata");
-	uint64_t uid = hash_node(g->beside, tree, member(tree, metadata, "uid"));
-	auto_buf text = BUF_INIT(text_max);
+	uint64_t uid = kchange_found_uid(g->beside, tree, member(tree, metadata, "uid"));
+	auto_buf text = BUF_INIT(KCHANGE_FOUND_TEXT);
 
 	if (uid == 0 || hash_set_has(&g->beside->seen, uid))
 		return 0;
@@ -192,15 +178,15 @@ static int take_volume(void *context, const struct plan_tree *tree, const struct
 {
 	const struct gathering *g = context;
 	const struct plan_node *claim = member(tree, member(tree, item, "spec"), "claimRef");
-	uint64_t uid = hash_node(g->beside, tree, member(tree, claim, "uid"));
-	auto_buf text = BUF_INIT(text_max);
+	uint64_t uid = kchange_found_uid(g->beside, tree, member(tree, claim, "uid"));
+	auto_buf text = BUF_INIT(KCHANGE_FOUND_TEXT);
 
 	if (uid == 0 || !hash_set_has(&g->beside->going, uid))
 		return 0;
 	struct kchange_found *f = add_slot(g->beside, err);
 	if (f == NULL || write_volume(&text, tree, item, err) < 0)
 		return -1;
-	f->uid = hash_node(g->beside, tree, member(tree, member(tree, item, "metadata"), "uid"));
+	f->uid = kchange_found_uid(g->beside, tree, member(tree, member(tree, item, "metadata"), "uid"));
 	return hash_set_add(&g->beside->going, f->uid, err) < 0 ? -1 : keep_text(f, &text, err);
 }
 
@@ -293,7 +279,7 @@ int kchange_beside_gather(struct kchange_server *server, const struct kchange_na
 			  const struct kchange_object *live, struct kchange_beside *b, struct sbx_error *err)
 {
 	int is_space = strcmp(name->kind->kind, "Namespace") == 0;
-	uint64_t itself = hash_text(b, buf_str(&live->names.uid), live->names.uid.len);
+	uint64_t itself = kchange_found_hash(b, buf_str(&live->names.uid), live->names.uid.len);
 	struct gathering g = {.server = server,
 			      .beside = b,
 			      .space = is_space ? name->name : name->space,
@@ -312,88 +298,4 @@ int kchange_beside_gather(struct kchange_server *server, const struct kchange_na
 	if (b->count > 0)
 		qsort(b->items, b->count, sizeof *b->items, by_text);
 	return 0;
-}
-
-/* --- in a plan --- */
-
-int kchange_beside_add(const struct kchange_beside *b, struct kchange_draft *draft, struct sbx_error *err)
-{
-	for (size_t i = 0; i < b->count; i++) {
-		const struct buf text = {.data = b->items[i].text, .len = b->items[i].len, .max = text_max};
-		if (kchange_draft_beside(draft, &text, err) < 0)
-			return -1;
-	}
-	return b->is_whole ? kchange_draft_beside(draft, NULL, err) : 0;
-}
-
-/* The texts and uids of what stands beside in PLAN; *IS_WHOLE when it says that this is all. */
-static int read_planned(const struct kchange_beside *b, const struct kchange_plan *plan, struct hash_set *texts,
-			struct hash_set *uids, int *is_whole, struct sbx_error *err)
-{
-	const struct plan_tree *tree = &plan->tree;
-	const struct plan_node *entry = plan_tree_first(tree, plan->objects);
-	auto_buf text = BUF_INIT(text_max);
-
-	*is_whole = 0;
-	for (; entry != NULL; entry = plan_tree_behind(tree, plan->objects, entry)) {
-		const struct plan_node *object = member(tree, entry, "beside");
-		uint64_t uid = hash_node(b, tree, member(tree, member(tree, object, "metadata"), "uid"));
-		*is_whole |= object != NULL && object->kind == PLAN_NULL;
-		if (uid == 0)
-			continue;
-		buf_reset(&text);
-		if (plan_tree_write(&text, tree, object, NULL, NULL, err) < 0 || hash_set_add(uids, uid, err) < 0 ||
-		    hash_set_add(texts, hash_text(b, text.data, text.len), err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int add_line(const struct kchange_found *f, const char *words, struct buf *lines, struct sbx_error *err)
-{
-	struct kplan_object names;
-	struct plan_tree tree;
-	int result = -1;
-
-	kplan_object_init(&names);
-	plan_tree_init(&tree);
-	if (plan_tree_parse(&tree, f->text, f->len, err) == 0 && kplan_object_read(&names, &tree, err) == 0)
-		result = kchange_moved_line(lines, &names.address, words, err);
-	kplan_object_clear(&names);
-	plan_tree_clear(&tree);
-	return result;
-}
-
-static int compare(const struct kchange_beside *b, const struct hash_set *texts, const struct hash_set *uids,
-		   struct buf *lines, struct sbx_error *err)
-{
-	int moved = 0;
-
-	for (size_t i = 0; i < b->count; i++) {
-		const struct kchange_found *f = &b->items[i];
-		int was_there = hash_set_has(uids, f->uid);
-		if (hash_set_has(texts, hash_text(b, f->text, f->len)) || (!was_there && f->origin == MADE))
-			continue;
-		moved = 1;
-		if (add_line(f, was_there ? "goes with it, and is not as it was" : "goes with it now, and did not",
-			     lines, err) < 0)
-			return -1;
-	}
-	return moved;
-}
-
-int kchange_beside_moved(const struct kchange_beside *b, const struct kchange_plan *plan, struct buf *lines,
-			 struct sbx_error *err)
-{
-	struct hash_set texts = {.slots = NULL}, uids = {.slots = NULL};
-	int was_whole, moved;
-
-	moved = read_planned(b, plan, &texts, &uids, &was_whole, err);
-	if (moved == 0)
-		moved = compare(b, &texts, &uids, lines, err);
-	hash_set_clear(&texts);
-	hash_set_clear(&uids);
-	if (moved >= 0 && was_whole && !b->is_whole)
-		return buf_add_str(lines, "what goes with it cannot be seen any more\n", err) < 0 ? -1 : 1;
-	return moved;
 }
