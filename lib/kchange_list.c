@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "http_status.h"
 #include "kchange_object.h"
 
 /* A page but the last has 500; so many on the average end a list of a server that always has another one. */
 enum { PAGE_LEAST = 100 };
 enum { QUERY_SIZE = 2048, CONTINUE_SIZE = 1024, WORD_SIZE = 64 };
-enum { FORBIDDEN = 403, NOT_FOUND = 404, NOT_ALLOWED = 405 };
 
 static const char metadata_alone[] = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 static const char all_kinds[] = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,"
@@ -25,7 +25,7 @@ static int get(struct kchange_server *server, const char *path, const char *quer
 	plan_tree_reset(tree);
 	if (kchange_ask(server, &q, &answer, err) < 0)
 		return -1;
-	if (answer.status == FORBIDDEN || answer.status == NOT_FOUND || answer.status == NOT_ALLOWED)
+	if (answer.status == STATUS_FORBIDDEN || answer.status == STATUS_NOT_FOUND || answer.status == STATUS_NOT_ALLOWED)
 		return 0;
 	return kchange_answer_read(&answer, q.doing, tree, err) < 0 ? -1 : 1;
 }

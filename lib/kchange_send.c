@@ -5,11 +5,12 @@
 #include <string.h>
 
 #include "clock.h"
+#include "http_status.h"
 #include "kchange_fresh.h"
 #include "limit.h"
 
 static const int between_ms = 2000; /* a budget is looked at anew about each second */
-enum { NOT_FOUND = 404, CONFLICT = 409, LINE_SIZE = 1024 };
+enum { LINE_SIZE = 1024 };
 
 struct sending {
 	struct kchange_server *server;
@@ -39,7 +40,7 @@ static int note_eviction(struct sending *s, uint32_t number, const struct kchang
 {
 	struct sbx_error why = SBX_ERROR_INIT;
 
-	if (answer->status == NOT_FOUND)
+	if (answer->status == STATUS_NOT_FOUND)
 		return tell(s, step, answer->status, "is gone already", err);
 	kchange_refused(answer, "evict the pod", &why);
 	if (strcmp(why.code, "eviction_refused") == 0) {
@@ -90,7 +91,7 @@ static int send_once(struct sending *s, uint32_t number, struct kchange_step *st
 		return sbx_hint(err, "look at the object; nothing was sent again");
 	}
 	kchange_refused(&answer, "make the change", err);
-	return answer.status == CONFLICT && step->is_live && strcmp(err->code, "object_moved") == 0 ? 1 : -1;
+	return answer.status == STATUS_CONFLICT && step->is_live && strcmp(err->code, "object_moved") == 0 ? 1 : -1;
 }
 
 static int send_step(struct sending *s, uint32_t number, struct kchange_step *step, struct sbx_error *err)

@@ -6,6 +6,7 @@
 
 #include "clock.h"
 #include "http_again.h"
+#include "http_status.h"
 #include "kplan_object.h"
 #include "kube_api.h"
 
@@ -13,16 +14,6 @@
 static const int64_t request_ms = 60000;
 
 enum { URL_MAX = 4096, SAID_SIZE = 300, FIELD_SIZE = 128 };
-enum {
-	BAD_REQUEST = 400,
-	NOT_FOUND = 404,
-	CONFLICT = 409,
-	INVALID = 422,
-	TOO_MANY = 429,
-	BROKEN = 500,
-	BAD_GATEWAY = 502,
-	GATEWAY_TIMEOUT = 504
-};
 
 int kchange_server_open(struct kchange_server *server, const char *kubeconfig, struct sbx_error *err)
 {
@@ -98,8 +89,8 @@ out:
 /* What may be another answer when it is asked again; a budget's 429 is for people to wait for. */
 static int is_busy(const struct kchange_question *q, const struct kchange_answer *answer)
 {
-	return (answer->status >= BAD_GATEWAY && answer->status <= GATEWAY_TIMEOUT) ||
-	       (answer->status == TOO_MANY && strcmp(q->method, "GET") == 0);
+	return (answer->status >= STATUS_BAD_GATEWAY && answer->status <= STATUS_GATEWAY_TIMEOUT) ||
+	       (answer->status == STATUS_TOO_MANY && strcmp(q->method, "GET") == 0);
 }
 
 int kchange_ask(struct kchange_server *server, const struct kchange_question *q, struct kchange_answer *answer,
@@ -224,24 +215,24 @@ int kchange_refused(const struct kchange_answer *answer, const char *doing, stru
 	if (answer->status >= 200 && answer->status < 300)
 		return 0;
 	read_said(&said, answer);
-	if (answer->status == NOT_FOUND)
+	if (answer->status == STATUS_NOT_FOUND)
 		return fail_saying(err, SBX_NO_INPUT, "object_missing", doing, "it is not there", said.message);
-	if (answer->status == CONFLICT && said.of_manager)
+	if (answer->status == STATUS_CONFLICT && said.of_manager)
 		return fail_saying(err, SBX_BAD_REQUEST, "field_conflict", doing,
 				   "others keep these fields, and nothing is forced", said.fields);
-	if (answer->status == CONFLICT || (answer->status == INVALID && said.of_uid))
+	if (answer->status == STATUS_CONFLICT || (answer->status == STATUS_INVALID && said.of_uid))
 		return fail_saying(err, SBX_BAD_REQUEST, "object_moved", doing,
 				   "it is not what it was when this was planned", said.message);
-	if (answer->status == INVALID && !said.of_policy)
+	if (answer->status == STATUS_INVALID && !said.of_policy)
 		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing, "the API server does not accept it",
 				   said.fields);
-	if (answer->status == BROKEN && is_untyped(said.message))
+	if (answer->status == STATUS_BROKEN && is_untyped(said.message))
 		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing,
 				   "the kind has no such field, or not with such a value", said.message);
-	if (answer->status == BAD_REQUEST)
+	if (answer->status == STATUS_BAD_REQUEST)
 		return fail_saying(err, SBX_BAD_REQUEST, "change_invalid", doing, "the API server does not accept it",
 				   said.message);
-	if (answer->status == TOO_MANY && said.of_budget)
+	if (answer->status == STATUS_TOO_MANY && said.of_budget)
 		return fail_saying(err, SBX_UNAVAILABLE, "eviction_refused", doing,
 				   "a disruption budget does not allow it now", said.fields);
 	kube_printable(said.message, clean, sizeof clean);
@@ -275,7 +266,7 @@ static int read_tree(struct kchange_server *server, const struct kchange_questio
 	plan_tree_reset(tree);
 	if (kchange_ask(server, q, &answer, err) < 0)
 		return -1;
-	if (answer.status == NOT_FOUND)
+	if (answer.status == STATUS_NOT_FOUND)
 		return 0;
 	return kchange_answer_read(&answer, q->doing, tree, err) < 0 ? -1 : 1;
 }

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "http_again.h"
+#include "http_status.h"
 #include "json_secret.h"
 
-enum { BODY_MAX = 8192, CONFLICT = 409 };
+enum { BODY_MAX = 8192 };
 
 void kube_reply_clear(struct kube_reply *reply)
 {
@@ -81,7 +82,7 @@ static enum kube_answer try_once(const struct kube *kube, const struct kube_requ
 		got = read_answer(request, x, &answer, reply, err);
 	*retry_ms = http_retry_ms(x);
 	/* What the token was to be bound to has changed: it would be refused again. */
-	if (request->verb == KUBE_TOKEN && http_status(x) == CONFLICT)
+	if (request->verb == KUBE_TOKEN && http_status(x) == STATUS_CONFLICT)
 		got = KUBE_REFUSED;
 	http_end(x);
 	return got;
