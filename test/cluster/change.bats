@@ -126,7 +126,7 @@ heartbeat() {
 	deployment 3 another-secret-now | kube apply --server-side --field-manager=sbx -f - >/dev/null
 	refused object_moved "$CHANGE" check plan
 	assert_contains "$stderr" "\"$SPACE/Deployment.apps/api\": \"spec.replicas\" (2 -> 3)"
-	assert_contains "$stderr" '"spec.template.spec.containers[0].env[0].value" ((sensitive) -> (sensitive))'
+	assert_contains "$stderr" '"spec.template.spec.containers[api].env[DB_PASSWORD].value" ((sensitive) -> another (sensitive))'
 	refute_contains "$stderr" secret-
 	refused object_moved "$CHANGE" send plan
 	assert_equal "$(field deployment/api '{.spec.replicas}')" 3
@@ -389,7 +389,7 @@ metadata: {name: a}"
 	preview delete --namespace="$SPACE" --kind=ConfigMap --name=delete-me
 	kube label configmap delete-me a=b >/dev/null
 	refused object_moved "$CHANGE" check plan
-	assert_contains "$stderr" '"metadata.labels" ((nothing) -> {"a":"b"})'
+	assert_contains "$stderr" '"metadata.labels.a" ((nothing) -> "b")'
 	refused object_moved "$CHANGE" send plan
 	kube delete configmap delete-me >/dev/null
 	kube create configmap delete-me --from-literal=a=b >/dev/null

@@ -37,6 +37,7 @@ teardown() { agent_gone; }
 	signed k8s_scale
 	assert_contains "$text" 'target "rig"'
 	assert_contains "$text" "UPDATE \"$SPACE/Deployment.apps/api\" because \"spec.replicas\" (1 -> 0) changes"
+	assert_contains "$text" "value \"spec.replicas\" in \"$SPACE/Deployment.apps/api\" (1 -> 0)"
 	refute_contains "$text" what-it-is
 	# Somebody else scales it: nothing is done, the signature is not spent, and the difference is said.
 	kube scale deployment api --namespace="$SPACE" --replicas=3
@@ -82,6 +83,8 @@ heartbeat() {
 	assert_json .verdict safe
 	signed k8s_rollout_restart
 	assert_contains "$text" "UPDATE \"$SPACE/Deployment.apps/api\""
+	assert_contains "$text" 'Values that become others: 1'
+	assert_contains "$text" 'sbx/restarted-from'
 	refute_contains "$text" what-it-is
 	assert_equal "$(field api .spec.template.metadata.annotations)" ''
 	kube scale deployment api --namespace="$SPACE" --replicas=2
@@ -115,7 +118,10 @@ heartbeat() {
 	manifest api 2 | sed 's/none:1/none:2/' >"$T/work/manifests/api.yaml"
 	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"api.yaml\""
 	signed k8s_apply
-	assert_contains "$text" 'localhost/none:2'
+	assert_contains "$text" "Values that become others: 2
+  value \"spec.replicas\" in \"$SPACE/Deployment.apps/api\" (1 -> 2)
+  value \"spec.template.spec.containers[api].image\" in \"$SPACE/Deployment.apps/api\" (\"localhost/none:1\" -> \"localhost/none:2\")
+"
 	kube annotate deployment api --namespace="$SPACE" moved=yes
 	wait_until 20 observed api
 	sends k8s_apply
@@ -139,6 +145,7 @@ heartbeat() {
 	assert_json .verdict destructive
 	signed k8s_delete
 	assert_contains "$text" "DESTROY \"$SPACE/Deployment.apps/api\""
+	refute_contains "$text" 'Values that become others'
 	kube annotate deployment api --namespace="$SPACE" moved=again --overwrite
 	wait_until 20 observed api
 	sends k8s_delete
@@ -164,6 +171,8 @@ heartbeat() {
 	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"made.yaml\""
 	assert_json .counts.create 1
 	signed k8s_apply
+	assert_contains "$text" "value \"spec.template.spec.containers[api].image\" in \"$SPACE/Deployment.apps/made\" (none -> \"localhost/none:1\")"
+	refute_contains "$text" what-it-is
 	deployment made 3
 	sends k8s_apply
 	assert_json .error.code state_moved
@@ -201,6 +210,8 @@ map() {
 	found=$output
 	signed k8s_apply
 	assert_contains "$text" "UPDATE \"$SPACE/ConfigMap/settings\""
+	assert_contains "$text" "value \"data.colour\" in \"$SPACE/ConfigMap/settings\" (\"blue\" -> \"green\")"
+	assert_contains "$text" "value \"data.DB_PASS\" in \"$SPACE/ConfigMap/settings\" ((sensitive) -> another (sensitive))"
 	found+=$text
 	# What is different is told with its values, but for these.
 	kube create rolebinding maps-too --namespace="$SPACE" --role=maps --serviceaccount="$SPACE:sbx-change"
@@ -208,7 +219,7 @@ map() {
 	sends k8s_apply
 	assert_json .error.code state_moved
 	assert_contains "$(member .error.hint <<<"$output")" '"data.colour" ("blue" -> "red")'
-	assert_contains "$(member .untrusted.stderr <<<"$output")" '"data.DB_PASS" ((sensitive) -> (sensitive))'
+	assert_contains "$(member .untrusted.stderr <<<"$output")" '"data.DB_PASS" ((sensitive) -> another (sensitive))'
 	found+=$output
 	manifest api 1 | sed "s/what-it-is/$new/" >"$T/work/manifests/api.yaml"
 	previews k8s_diff "\"namespace\":\"$SPACE\",\"manifest\":\"api.yaml\""
@@ -218,7 +229,7 @@ map() {
 	kube set env deployment/api --namespace="$SPACE" "DB_PASSWORD=$other" REGION=eu-east
 	sends k8s_apply
 	assert_json .error.code state_moved
-	assert_contains "$(member .error.hint <<<"$output")" '.env[0].value" ((sensitive) -> (sensitive))'
+	assert_contains "$(member .error.hint <<<"$output")" '.env[DB_PASSWORD].value" ((sensitive) -> another (sensitive))'
 	assert_contains "$output" eu-east
 	found+=$output
 	for word in hunter2 swordfish7 marlin9 what-it-is "$(printf %s "$old" | base64)" "$(printf %s "$new" | base64)" "$(printf %s "$other" | base64)"; do
@@ -237,6 +248,7 @@ unschedulable() { kube get node "$node" -o jsonpath='{.spec.unschedulable}'; }
 		previews "k8s_diff_$change" "\"node\":\"$node\""
 		signed "k8s_$change" ''
 		assert_contains "$text" "UPDATE \"Node/$node\""
+		assert_contains "$text" "value \"spec.unschedulable\" in \"Node/$node\" ($([ "$change" = cordon ] && echo 'none -> true' || echo 'true -> none'))"
 		kube label node "$node" pool=agents
 		sends "k8s_$change" ''
 		assert_json .error.code state_moved
@@ -277,6 +289,7 @@ unschedulable() { kube get node "$node" -o jsonpath='{.spec.unschedulable}'; }
 	previews k8s_diff_drain "\"node\":\"$node\""
 	signed k8s_drain ''
 	assert_contains "$text" "\"$SPACE/Pod/one\""
+	assert_contains "$text" "value \"spec.unschedulable\" in \"Node/$node\" (none -> true)"
 	sends k8s_drain ''
 	assert_json .state completed
 	# No machine is there to end them.
