@@ -85,18 +85,19 @@ static int hides_member(const struct plan_tree *tree, const struct plan_node *me
 	       secret_text_is(plan_tree_text(tree, member), member->len);
 }
 
-/* An element of a list of texts. *NEXT: the one behind it is secret. */
-static int hides_element(const struct plan_tree *tree, const struct plan_node *element, int *next)
+/* An element of a list of texts. *BEFORE: what the one in front of it is, and then this one. */
+static int hides_element(const struct plan_tree *tree, const struct plan_node *element, enum secret_argument *before)
 {
-	int hidden = *next;
+	enum secret_argument last = *before;
 
-	*next = 0;
+	*before = ARGUMENT_PLAIN;
 	if (!is_text(element))
 		return 0;
 	const char *text = plan_tree_text(tree, element);
-	enum secret_argument argument = secret_text_argument(text, element->len);
-	*next = argument == ARGUMENT_BEFORE_SECRET;
-	return hidden || argument == ARGUMENT_WITH_SECRET || secret_text_is(text, element->len);
+	*before = secret_text_argument(text, element->len);
+	return last == ARGUMENT_BEFORE_SECRET ||
+	       (last == ARGUMENT_BEFORE_ACCOUNT && secret_text_account(text, element->len)) ||
+	       *before == ARGUMENT_WITH_SECRET || secret_text_is(text, element->len);
 }
 
 static int put(struct buf *out, const struct plan_tree *tree, const struct plan_node *node, int *any,
@@ -149,10 +150,10 @@ static int put_elements(struct buf *out, const struct plan_tree *tree, const str
 			struct sbx_error *err)
 {
 	const struct plan_node *first = plan_tree_first(tree, node), *child = first;
-	int next = 0;
+	enum secret_argument before = ARGUMENT_PLAIN;
 
 	for (; child != NULL; child = plan_tree_behind(tree, node, child)) {
-		int inner = 0, hidden = hides_element(tree, child, &next);
+		int inner = 0, hidden = hides_element(tree, child, &before);
 		if (buf_add(out, child == first ? "[" : ",", 1, err) < 0 ||
 		    (hidden && buf_add_str(out, "true", err) < 0) ||
 		    (!hidden && put(out, tree, child, &inner, err) < 0) ||
@@ -183,14 +184,14 @@ static int put(struct buf *out, const struct plan_tree *tree, const struct plan_
 static int hides_child(const struct plan_tree *tree, const struct plan_node *parent, const struct plan_node *child,
 		       const struct plan_place *place)
 {
-	int next = 0;
+	enum secret_argument before = ARGUMENT_PLAIN;
 
 	if (parent->kind == PLAN_OBJECT)
 		return (is_secret_object(tree, parent) && is_called(tree, child, "data")) ||
 		       hides_member(tree, child, has_secret_name(tree, parent));
 	if (place->index > 0)
-		hides_element(tree, plan_tree_element(tree, parent, place->index - 1), &next);
-	return hides_element(tree, child, &next);
+		hides_element(tree, plan_tree_element(tree, parent, place->index - 1), &before);
+	return hides_element(tree, child, &before);
 }
 
 int secret_mask_hides(const struct plan_tree *tree, const struct plan_place *places, unsigned count)

@@ -59,6 +59,63 @@ static int opens_secret(const char *begin, const char *p, const char *end)
 	return is_opened && secret_words_in(name, (size_t)(p - name));
 }
 
+/* Options that are given an account: of curl, wget and their like. */
+static int takes_account(const char *name, size_t len)
+{
+	static const char *const options[] = {"-u", "-U", "--user", "--proxy-user"};
+
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (strlen(options[i]) == len && memcmp(options[i], name, len) == 0)
+			return 1;
+	return 0;
+}
+
+int secret_text_account(const char *text, size_t len)
+{
+	const char *colon = memchr(text, ':', len);
+	size_t before = colon != NULL ? (size_t)(colon - text) : len, digits = 0;
+
+	if (colon == NULL || before == 0 || before + 1 == len)
+		return 0;
+	for (size_t i = 0; i < len; i++)
+		digits += (text[i] >= '0' && text[i] <= '9') || i == before;
+	return digits < len && !(text[before + 1] == '$' || memmem(text, len, "://", 3) != NULL);
+}
+
+/* P ends such an option, and the next word is an account with its password. */
+static int opens_account(const char *begin, const char *p, const char *end)
+{
+	static const char around[] = "\"'";
+
+	if (!is_one_of(*p, " =") || p == begin)
+		return 0;
+	const char *name = name_before(begin, p), *value = p + 1, *behind;
+	while (value < end && is_one_of(*value, around))
+		value++;
+	for (behind = value; behind < end && !is_one_of(*behind, " \t\r\n\"'"); behind++)
+		;
+	return takes_account(name, (size_t)(p - name)) && secret_text_account(value, (size_t)(behind - value));
+}
+
+/* A web server with something in front of its name and an @: a token stands there alone, too (https://TOKEN@host). */
+static int has_web_user(const char *text, size_t len)
+{
+	static const char *const schemes[] = {"http://", "https://"}, stop[] = "/?#@ \t\r\n\"'<>\\";
+	const char *end = text + len;
+
+	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
+		size_t n = strlen(schemes[i]);
+		for (const char *p = text; p < end && (p = memmem(p, (size_t)(end - p), schemes[i], n)) != NULL;) {
+			const char *user = p += n;
+			while (p < end && !is_one_of(*p, stop) && *p != '\0')
+				p++;
+			if (p > user && p < end && *p == '@' && *user != '$')
+				return 1;
+		}
+	}
+	return 0;
+}
+
 static const char *skip(const char *p, const char *end, int blanks)
 {
 	while (p < end && is_one_of(*p, " \t\r\n") == blanks)
@@ -97,7 +154,7 @@ static int has_setting(const char *text, size_t len)
 		if (is_pair(line, next, is_file))
 			return 1;
 		for (const char *p = line; p < next; p++) {
-			if (opens_secret(line, p, next))
+			if (opens_secret(line, p, next) || opens_account(line, p, next))
 				return 1;
 			if (!separates(line, p, next))
 				continue;
@@ -144,7 +201,8 @@ static int is_packed(const char *text, size_t len)
 
 static int is_secret(const char *text, size_t len)
 {
-	return is_packed(text, len) || shapes_in(text, len) || has_setting(text, len) || has_manifest(text, len);
+	return is_packed(text, len) || shapes_in(text, len) || has_setting(text, len) || has_manifest(text, len) ||
+	       has_web_user(text, len);
 }
 
 /* One of these in base64, as a whole. */
@@ -167,7 +225,12 @@ enum secret_argument secret_text_argument(const char *text, size_t len)
 {
 	const char *equals = memchr(text, '=', len);
 
-	if (equals != NULL)
-		return secret_words_in(text, (size_t)(equals - text)) ? ARGUMENT_WITH_SECRET : ARGUMENT_PLAIN;
+	if (equals != NULL) {
+		size_t name = (size_t)(equals - text);
+		int is_account = takes_account(text, name) && secret_text_account(equals + 1, len - name - 1);
+		return is_account || secret_words_in(text, name) ? ARGUMENT_WITH_SECRET : ARGUMENT_PLAIN;
+	}
+	if (takes_account(text, len))
+		return ARGUMENT_BEFORE_ACCOUNT;
 	return len > 0 && text[0] == '-' && secret_words_in(text, len) ? ARGUMENT_BEFORE_SECRET : ARGUMENT_PLAIN;
 }

@@ -17,7 +17,8 @@ static const char *const words[] = {
 	"licensekey", "dbpass",		  "pgpass",	 "mysqlpass"};
 /* Too short to be looked for within a word (compass, author, path): the last word is one of them, as in DB_PASS, also
  * with a number behind it. */
-static const char *const last_words[] = {"pass", "auth", "pat", "dsn", "pw", "creds", "otp", "jwt"};
+static const char *const last_words[] = {"pass", "auth", "pat", "dsn", "pw", "creds", "otp", "jwt",
+					 "pin",  "salt"};
 /* Of these the word before is the name of something that is elsewhere, or is told of it. */
 static const char *const ends[] = {"name", "names",    "ref",	  "path", "file",   "namespace", "kind", "url",
 				   "uri",  "audience", "seconds", "type", "sha256", "publickey", "ttl",	 "count"};

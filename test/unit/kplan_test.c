@@ -46,13 +46,18 @@ static void test_words(void)
 					     "DB_PW",
 					     "requirepass",
 					     "TOKEN_ACCOUNT",
+					     "CARD_PIN",
+					     "pin",
+					     "password_salt",
+					     "hashSalt",
 					     "credentials_profile"};
 	static const char *const plain[] = {
 		"secretName",	 "tokenPath",	"secretRef",  "TOKEN_URL", "imagePullSecretName",
 		"name",		 "image",	"compass",    "key",	   "expirationSeconds",
 		"BYPASS",	 "author",	"PATH",	      "pat_th",	   "auth-mode",
 		"passes",	 "token_count", "secretfile", "jwt-mode",  "http2",
-		"serviceAccount"};
+		"serviceAccount", "PIN_COUNT",	"SPIN",	      "pinned",	   "basalt",
+		"saltPath"};
 	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx",
 					     "see postgres://app:hunter2@db/x",
 					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln",
@@ -81,6 +86,12 @@ static void test_words(void)
 					     "port 1\nrequirepass hunter2\n",
 					     "machine h login u password hunter2",
 					     "<password>hunter2</password>",
+					     "curl -u a:b https://x",
+					     "sh -c \"curl --user 'app:hunter2' x\"",
+					     "curl --proxy-user=a:b x",
+					     "https://0123456789abcdef@sentry.test/1",
+					     "https://u:p@h/x",
+					     "postgres://app:hunter2@db/x",
 					     "{\"kind\":\n\"Secret\"}",
 					     "cGFzc3dvcmQ6IGh1bnRlcjI=",
 					     "YXBpVmVyc2lvbjogdjEKa2luZDogU2VjcmV0CmRhdGE6IHthOiBiMn0K"};
@@ -109,6 +120,16 @@ static void test_words(void)
 					     "port 1\nauthor name\nset a password now\n",
 					     "app@tcp(db:3306)/x",
 					     "<password></password>",
+					     "docker run -u 1000:1000 x",
+					     "run --user app --group app",
+					     "-u",
+					     "curl -u a: x",
+					     "ssh://git@host/x",
+					     "https://host/a@b",
+					     "https://h?to=a@b",
+					     "mail a@b of https://host",
+					     "https://${TOKEN}@host/x",
+					     "x -u http://a:80",
 					     "dXNlcm5hbWU6IGh1bnRlcjI="};
 
 	for (size_t i = 0; i < ARRAY_LEN(secret); i++)
@@ -122,6 +143,9 @@ static void test_words(void)
 	CHECK(secret_text_argument("--token=x", 9) == ARGUMENT_WITH_SECRET);
 	CHECK(secret_text_argument("TOKEN=x", 7) == ARGUMENT_WITH_SECRET);
 	CHECK(secret_text_argument("--token", 7) == ARGUMENT_BEFORE_SECRET);
+	CHECK(secret_text_argument("--user=a:b", 10) == ARGUMENT_WITH_SECRET);
+	CHECK(secret_text_argument("--user=a", 8) == ARGUMENT_PLAIN);
+	CHECK(secret_text_argument("-u", 2) == ARGUMENT_BEFORE_ACCOUNT);
 	CHECK(secret_text_argument("token", 5) == ARGUMENT_PLAIN);
 	CHECK(secret_text_argument("--listen=token", 14) == ARGUMENT_PLAIN);
 }
@@ -154,6 +178,11 @@ static void test_mask(void)
 		  "{\"env\":[false,{\"value\":true}]}");
 	CHECK_STR(masked("Pod", "{\"args\":[\"--token\",\"x\",\"y\",\"--key=z\",\"--password=z\"]}"),
 		  "{\"args\":[false,true,false,false,true]}");
+	CHECK_STR(masked("Pod", "{\"args\":[\"-u\",\"a:b\",\"-u\",\"1000:1000\",\"--user\",\"a\",\"a:b\"]}"),
+		  "{\"args\":[false,true,false,false,false,false,false]}");
+	CHECK_STR(masked("Pod", "{\"env\":[{\"name\":\"A_URL\",\"value\":\"https://u:p@h\"},{\"name\":\"B_URL\",\"value\":"
+				"\"https://h:80/p\"},{\"name\":\"PIN\",\"value\":\"1234\"},{\"name\":\"SPIN\",\"value\":\"1\"}]}"),
+		  "{\"env\":[{\"value\":true},false,{\"value\":true},false]}");
 	/* Names of secrets are none. */
 	CHECK_STR(masked("Pod", "{\"volumes\":[{\"name\":\"token\",\"secret\":{\"secretName\":\"db\"}}]}"),
 		  "(nothing)");
