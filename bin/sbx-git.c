@@ -180,7 +180,7 @@ static int run(const struct command *command)
 	envp[n] = NULL;
 	execve(real_git, (char **)argv, (char **)envp);
 	log_line("cannot start git: %s", strerror(errno));
-	log_line("policy.yaml names it under programs: git: {path: ..., mounts: [...]}");
+	log_line("policy.yaml names it, and the libraries that it is linked with, under programs: git: {path: ..., mounts: [...]}");
 	return SBX_CONFIG;
 }
 

@@ -241,21 +241,16 @@ char *fetched_providers(const char *product, struct sbx_error *err)
 	return NULL;
 }
 
-int fetched_hint(jv run, struct sbx_error *err)
+static int not_fetched(jv run, const char *why, struct sbx_error *err)
 {
 	auto_jv workspace = json_object(run, "workspace");
 	const char *name = json_str(workspace, "name"), *cwd = json_str(workspace, "cwd");
 
 	if (name == NULL)
 		name = "";
+	sbx_fail(err, SBX_NO_INPUT, "not_fetched", "what this directory needs of providers and modules %s", why);
 	return sbx_hint(err, "call terraform_fetch {dir: \"%.100s%s%.200s\"} first", name, name[0] != '\0' ? ":" : "",
 			cwd != NULL ? cwd : ".");
-}
-
-static int not_fetched(jv run, const char *why, struct sbx_error *err)
-{
-	sbx_fail(err, SBX_NO_INPUT, "not_fetched", "what this directory needs of providers and modules %s", why);
-	return fetched_hint(run, err);
 }
 
 static int has_source(jv list, jv source)

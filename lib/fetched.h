@@ -68,9 +68,6 @@ int fetched_find(const struct state *state, jv run, jv seal, int tree_fd, uint64
 /* The digests of its providers, as providers_digest with PROVIDERS_FETCHED. */
 int fetched_digest(const struct state *state, struct fetched *fetched, struct sbx_error *err);
 
-/* The hint for RUN that makes a call of it succeed next time; returns -1. */
-int fetched_hint(jv run, struct sbx_error *err);
-
 /* Look at the modules of a product in the directory DIR_FD, made for NEED: they go to FETCHED, and are those that NEED
  * calls and FETCH lists. -1: "module_not_allowed" (77), "fetch_incomplete" (76), or as tree_pack. */
 int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct fetched *fetched,

@@ -3,11 +3,11 @@
 
 #include <string.h>
 
-#include "fetched.h"
 #include "log.h"
 #include "plan_verdict.h"
 #include "result.h"
 #include "tf_lock.h"
+#include "tf_run.h"
 
 static const size_t lock_hint_max = 8192; /* the path of a directory, and words of tf_lock.h */
 
@@ -115,11 +115,33 @@ static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
 	return jv_string(buf_str(&text));
 }
 
+/* What to do where terraform init did not find a provider or a module. */
+static jv fetch_hint(jv run)
+{
+	auto_jv fetch = json_object(run, "fetch"), workspace = json_object(run, "workspace");
+	const char *mirror = json_str(run, "mirror"), *name = json_str(workspace, "name"), *dir = json_str(workspace, "cwd");
+
+	if (tf_run_keeps(run, NULL) > 0)
+		return jv_string("its words say what it wanted: a host must be a destination of this tool (egress:), and a "
+				 "provider stand in .terraform.lock.hcl, as terraform providers lock writes it where the network is");
+	/* All that the lock file names was there, or nothing would have been started. */
+	if (jv_is_valid(fetch))
+		return jv_string_fmt("its words name what .terraform.lock.hcl does not: required_providers has it, then terraform "
+				     "providers lock, where the network is (what the state alone still uses, too), then "
+				     "terraform_fetch {dir: \"%s%s%s\"}",
+				     name != NULL ? name : "", name != NULL && name[0] != '\0' ? ":" : "", dir != NULL ? dir : ".");
+	if (mirror == NULL)
+		return jv_string("a sandbox has no network: name a directory as mirror: in policy.yaml, and fill it with "
+				 "`terraform providers mirror DIRECTORY` where the network is");
+	return jv_string_fmt("terraform providers mirror %s (in this directory, where the network is; then terraform "
+			     "providers lock -fs-mirror=%s)",
+			     mirror, mirror);
+}
+
 /* Why it failed, as far as there is something to be done about it. */
 static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 {
 	const struct sbx_error *trouble = &outcome->trouble;
-	const char *mirror = json_str(run, "mirror");
 
 	if (trouble->class != SBX_OK) {
 		result = json_set_str(result, "code", trouble->code);
@@ -132,24 +154,7 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 		return json_set(json_set_str(result, "code", "state_locked"), "hint", take_jv(&locked));
 	if (!sandbox_step_is(run, outcome->step, "terraform", "init") || !is_unfetched(&outcome->err.bytes))
 		return result;
-	result = json_set_str(result, "code", "not_fetched");
-	auto_jv fetch = json_object(run, "fetch");
-	if (jv_is_valid(fetch)) {
-		struct sbx_error words = SBX_ERROR_INIT;
-		sbx_fail(&words, SBX_NO_INPUT, "not_fetched", "it was not fetched");
-		fetched_hint(run, &words);
-		return json_set_str(result, "hint", words.hint);
-	}
-	if (mirror == NULL)
-		return json_set_str(
-			result, "hint",
-			"a sandbox has no network: name a directory as mirror: in policy.yaml, and fill it with "
-			"`terraform providers mirror DIRECTORY` where the network is");
-	auto_jv hint =
-		jv_string_fmt("terraform providers mirror %s (in this directory, where the network is; then terraform "
-			      "providers lock -fs-mirror=%s)",
-			      mirror, mirror);
-	return json_set(result, "hint", take_jv(&hint));
+	return json_set(json_set_str(result, "code", "not_fetched"), "hint", fetch_hint(run));
 }
 
 static int add_output(jv *result, jv run, const struct sandbox_outcome *outcome, struct sbx_error *err)

@@ -8,8 +8,8 @@ fetch_setup_file() {
 	[ "$(id -u)" -eq 0 ] && unshare -nm true || skip 'needs the right to make network and mount namespaces'
 	PLACE=$BATS_FILE_TMPDIR
 	export PLACE
-	# The last three are those of the README.
-	local names='registry.test git.test elsewhere.test registry.terraform.io releases.hashicorp.com git.example.com'
+	# From the fourth on they are those of the README.
+	local names='registry.test git.test elsewhere.test registry.terraform.io releases.hashicorp.com git.example.com registry.example.com proxy.example.com'
 	(
 		cd "$PLACE" || exit 1
 		exec >/dev/null 2>"$PLACE/openssl.err"

@@ -226,6 +226,17 @@ app_is_at() {
 	assert_call fetch_unsupported
 }
 
+@test "a provider that no lock file names: fetching again does not help, and the hint says what does" {
+	printf 'terraform {\n  required_providers {\n    thing = { source = "registry.test/acme/thing" }\n  }\n}\n' >"$TREE/main.tf"
+	inside 1 chain terraform_fetch dir=envs/staging
+	assert_json .result.code not_fetched
+	assert_contains "$(member .result.hint <<<"$output")" 'terraform providers lock'
+	refute_contains "$(member .result.hint <<<"$output")" terraform_fetch
+	inside 1 chain terraform_plan dir=envs/staging
+	assert_json .result.code not_fetched
+	assert_contains "$(member .result.hint <<<"$output")" 'terraform providers lock'
+}
+
 @test "a directory that needs nothing: a fetch is possible, and not needed" {
 	printf 'output "x" {\n  value = 1\n}\n' >"$TREE/main.tf"
 	inside 0 chain terraform_plan dir=envs/staging
