@@ -314,6 +314,41 @@ static int take_work(struct prepared *p, const struct config *config, const stru
 	return take_parts(p, config, state, err);
 }
 
+/* A step prints the state that a plan is sealed with, or applies one. */
+static int works_on_state(jv run)
+{
+	auto_jv steps = json_array(run, "steps");
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i), argv = json_array(step, "argv"), command = json_at(argv, 1);
+		const char *text = json_text(command);
+		if (json_str(step, "seals") != NULL || (text != NULL && strcmp(text, "apply") == 0))
+			return 1;
+	}
+	return 0;
+}
+
+/* A tool that is given no state works on one that lies elsewhere. What Terraform would write beside its configuration
+ * goes with the sandbox: after an apply nothing would know what exists. Other drivers look themselves. */
+static int check_backend(const struct prepared *p, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(p->run, "workspace"), state = json_object(workspace, "state");
+	const char *backend = p->job.backend;
+
+	if (!tf_run_is_local(p->run) || backend == NULL || jv_is_valid(state) || !works_on_state(p->run))
+		return 0;
+	if (strcmp(backend, "unknown") == 0)
+		sbx_fail(err, SBX_CONFIG, "state_is_local",
+			 "nobody can read where this configuration keeps its state, and a file would be gone with the sandbox");
+	else if (strcmp(backend, "local") == 0)
+		sbx_fail(err, SBX_CONFIG, "state_is_local",
+			 "this configuration keeps its state in a file, which would be gone with the sandbox that writes it");
+	else
+		return 0;
+	return sbx_hint(err, "write a backend block of the type kubernetes, http or s3, or use a tool with workspace: {state: ...}, "
+			     "whose state is kept here");
+}
+
 /* A cluster's driver knows its destinations itself. */
 static int take_egress(struct prepared *p, struct sbx_error *err)
 {
@@ -345,6 +380,8 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->backend))
 		p->backend = take_jv(&sealed_backend);
 	p->job.backend = json_str(p->backend, "type");
+	if (check_backend(p, err) < 0)
+		return -1;
 	p->job.seal = p->seal;
 	p->job.programs = p->programs;
 	p->job.mounts = p->mounts;

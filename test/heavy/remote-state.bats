@@ -44,6 +44,27 @@ locked() { [ -e "$T/held/lock" ]; }
 	assert_equal "$(sbx-audit show --event sandbox.connections --json | jq -r '.connections[].destination' | sort -u)" state
 }
 
+@test "a state that would be gone with the sandbox: neither planned nor applied by a tool for one that lies elsewhere" {
+	for block in '' 'backend "local" { path = "/tmp/far.tfstate" }' 'backend "http" { ' ; do
+		printf 'terraform {\n  %s\n}\nresource "terraform_data" "one" {}\n' "$block" >"$T/work/envs/far/main.tf"
+		run_sbx 78 sbx-call remote_plan dir=envs/far
+		assert_call state_is_local
+	done
+	# Planned by a tool that says nothing of a state, it is not applied by one that does not either; by one that keeps it here it is.
+	printf 'resource "terraform_data" "one" {}\n' >"$T/work/envs/far/main.tf"
+	for tool in remote_plan remote_apply; do
+		sed -i '/seals: state/d' "$T/policy/tools/$tool.yaml"
+	done
+	planned
+	run_sbx 78 sbx-call remote_apply "plan=$plan"
+	assert_call state_is_local
+	sed -i 's/^workspace:.*/workspace: {tree: ., cwd: "{dir}", state: {path: "{dir}"}}/' "$T/policy/tools/remote_plan.yaml"
+	echo 'workspace: {state: {access: write}}' >>"$T/policy/tools/remote_apply.yaml"
+	planned
+	run_sbx 0 sbx-call remote_apply "plan=$plan"
+	assert_json .result.state_file taken
+}
+
 @test "a state that has moved on refuses the call before anything begins, and its approval is there when it is back" {
 	moved_state held state
 }

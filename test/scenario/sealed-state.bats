@@ -31,6 +31,7 @@ setup() {
 		  - {argv: [tf, cat, "../../states/{state}"], seals: state}
 		  - [tf, cat, {artifact: plan}]
 	EOT
+	printf 'terraform {\n  backend "http" {}\n}\n' >"$T/work/envs/staging/backend.tf"
 	mkdir "$T/work/states"
 	state_file 3 one '"secret":{"value":"kept-inside","type":"string"}' >"$T/work/states/third"
 	state_file 4 one >"$T/work/states/fourth"
