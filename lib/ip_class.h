@@ -8,7 +8,7 @@ enum ip_class {
 	IP_PUBLIC,     /* none of the following; the documentation's networks too, which lead nowhere */
 	IP_PRIVATE,    /* 10/8, 172.16/12, 192.168/16, 100.64/10 (shared with a provider), 198.18/15 (benchmarks) */
 	IP_LOOPBACK,   /* 127/8 */
-	IP_LINK_LOCAL, /* 169.254/16: where clouds hand out a machine's credentials */
+	IP_METADATA,   /* 169.254/16 (link-local), and the few others where clouds hand out a machine's credentials */
 	IP_NEVER,      /* no host: 0/8, multicast, 240/4, broadcast, 192.0.0/24 */
 };
 

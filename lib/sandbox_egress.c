@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "clock.h"
 #include "io.h"
@@ -60,7 +61,7 @@ static int allow(const struct egress_pin *pin, int private, struct sbx_error *er
 		return 0;
 	if ((class == IP_PRIVATE || class == IP_LOOPBACK) && (private || pin->host == NULL))
 		return 0;
-	if (class == IP_LINK_LOCAL && pin->host == NULL)
+	if (class == IP_METADATA && pin->host == NULL)
 		return 0;
 	inet_ntop(AF_INET, &pin->address, text, sizeof text);
 	sbx_fail(err, SBX_DENIED, "egress_refused", "the destination %.64s leads to %s, which is %s", pin->name, text,
@@ -70,10 +71,23 @@ static int allow(const struct egress_pin *pin, int private, struct sbx_error *er
 				     : "no name may lead there; where it is meant, write the address itself in policy.yaml");
 }
 
-static int pin_one(jv run, const char *name, struct egress_pin *pin, struct sbx_error *err)
+/* An earlier one of PINS has asked for HOST: one name means one address inside, whatever its ports are. */
+static int is_known(const struct egress_pins *pins, const char *host, struct in_addr *address)
+{
+	for (size_t i = 0; i + 1 < pins->count; i++)
+		if (pins->list[i].host != NULL && strcasecmp(pins->list[i].host, host) == 0) {
+			*address = pins->list[i].address;
+			return 1;
+		}
+	return 0;
+}
+
+/* The next of PINS, the destination NAME. */
+static int pin_next(jv run, const char *name, struct egress_pins *pins, struct sbx_error *err)
 {
 	auto_jv all = json_object(run, "destinations"), found = json_object(all, name);
 	const char *to = json_str(found, "to"), *colon = to != NULL ? strrchr(to, ':') : NULL;
+	struct egress_pin *pin = &pins->list[pins->count++];
 	char host[HOST_MAX];
 	uint64_t port;
 
@@ -92,7 +106,7 @@ static int pin_one(jv run, const char *name, struct egress_pin *pin, struct sbx_
 	pin->host = literal ? NULL : strdup(host);
 	if (pin->name == NULL || (!literal && pin->host == NULL))
 		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	if (!literal && ask(host, &pin->address, err) < 0)
+	if (!literal && !is_known(pins, host, &pin->address) && ask(host, &pin->address, err) < 0)
 		return -1;
 	return allow(pin, json_bool(found, "private") == 1, err);
 }
@@ -106,7 +120,7 @@ int sandbox_egress(jv run, struct egress_pins *pins, struct sbx_error *err)
 		auto_jv name = json_at(egress, i);
 		if (pins->count == LIMIT_EGRESS || json_text(name) == NULL)
 			return sbx_fail(err, SBX_PROTOCOL, "bad_call", "the run has too many destinations");
-		if (pin_one(run, json_text(name), &pins->list[pins->count++], err) < 0)
+		if (pin_next(run, json_text(name), pins, err) < 0)
 			return -1;
 	}
 	return 0;

@@ -23,9 +23,9 @@ void egress_pins_clear(struct egress_pins *pins);
 /* PINS is owned by the caller. -1 with
  *   "egress_unsupported" (78)  a name that neither policy.yaml nor the call's target explains
  *   "egress_unresolved" (69)   a name that has no IPv4 address, or not within five seconds
- *   "egress_refused" (77)      an address that is private or this machine's without private: true, a link-local one
- * (where clouds hand out credentials) that is not written as such, or no host's "bad_call" (76)            what no
- * sbx-policy writes */
+ *   "egress_refused" (77)      an address that is private or this machine's without private: true, one where clouds hand
+ *                              out credentials (ip_class.h) that is not written as such, or no host's
+ *   "bad_call" (76)            what no sbx-policy writes */
 int sandbox_egress(jv run, struct egress_pins *pins, struct sbx_error *err);
 
 #endif

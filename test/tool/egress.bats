@@ -95,12 +95,12 @@ connections() {
 
 @test "a name that leads to a cloud's metadata, or to no host, is refused whatever the policy says; a private one needs its word" {
 	# Numbers that getaddrinfo(3) reads as addresses are names all the same.
-	for bad in 'far: {to: "2852039166:80", private: true}' 'far: {to: "224.0.0.1:80", private: true}' 'far: {to: "10.1:80"}'; do
+	for bad in 'far: {to: "2852039166:80", private: true}' 'far: {to: "168.4161808:80", private: true}' 'far: {to: "100.100.25800:80", private: true}' 'far: {to: "224.0.0.1:80", private: true}' 'far: {to: "10.1:80"}'; do
 		destinations "$bad"
 		greet 77 127.0.0.1
 		assert_json .error.code egress_refused
 	done
-	for fine in 'far: {to: "169.254.169.254:80"}' 'far: {to: "10.1:80", private: true}' 'far: {to: "10.0.0.1:80"}'; do
+	for fine in 'far: {to: "169.254.169.254:80"}' 'far: {to: "168.63.129.16:80"}' 'far: {to: "10.1:80", private: true}' 'far: {to: "10.0.0.1:80"}'; do
 		destinations "$fine"
 		greet 0 127.0.0.1
 		assert_json .result.isolation.network relay
@@ -176,6 +176,13 @@ resolver() {
 	PATH=$own/bin:$PATH run_sbx 77 "$own/bin/sbx-call" greet
 	assert_json .error.code egress_refused
 	assert_equal "$(grep -c connection "$T/far")" 2
+	# Two ports of it are one question, too.
+	rm "$T/asked"
+	destinations "far: {to: \"turncoat.example:$PORT\", private: true}" 'other: {to: "Turncoat.example:1", private: true}'
+	tool greet '[far, other]' "[ways, talk, 127.0.0.1, \"$PORT\", hello]"
+	PATH=$own/bin:$PATH run_sbx 0 "$own/bin/sbx-call" greet
+	assert_json .result.isolation.egress.relayed.other 127.0.0.1:1
+	assert_equal "$(cat "$T/asked")" asked
 }
 
 @test "a name that nobody answers for is given up" {
