@@ -10,7 +10,6 @@
 #include "tree.h"
 
 enum { LABEL_MAX = 64, NESTED_MAX = 64 };
-static const size_t file_max = (size_t)1 << 20; /* a file of configuration that somebody reads */
 static const size_t settings_max = (size_t)1 << 20;
 
 /* Settings of Terraform's own backends that hold a secret or name a key's bytes. */
@@ -47,6 +46,10 @@ struct found {
 	int unreadable;
 	/* Terraform lets a file of overrides replace the block of the others. */
 	int in_override, from_override;
+	/* Where symlinks are followed. */
+	int tree_fd;
+	uint64_t size;
+	const char *dir;
 };
 
 /* The name as it stands above; NULL: it holds none. */
@@ -282,7 +285,7 @@ static int take_json(struct found *found, const char *text, size_t len)
 	struct sbx_error unread = SBX_ERROR_INIT;
 	auto_jv file = jv_invalid();
 
-	if (json_parse_foreign(text, len, file_max, &file, &unread) < 0)
+	if (json_parse_foreign(text, len, TF_FILE_MAX, &file, &unread) < 0)
 		return -1;
 	auto_jv terraform = json_get(file, "terraform");
 	if (jv_get_kind(terraform) != JV_KIND_ARRAY)
@@ -295,13 +298,16 @@ static int take_json(struct found *found, const char *text, size_t len)
 	return 0;
 }
 
-/* Without bytes it is a symlink to configuration that stands elsewhere, or too large to be any. */
+/* Without bytes it is a symlink, or too large to be any. */
 static int take_file(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
 {
 	struct found *found = context;
+	auto_free char *followed = NULL;
 
-	(void)err;
 	found->in_override = is_override(name);
+	if (bytes == NULL && tf_file_follow(found->tree_fd, found->size, found->dir, name, &followed, &len, err) < 0)
+		return -1;
+	bytes = bytes != NULL ? bytes : followed;
 	if (bytes == NULL ||
 	    (tf_file_is_json(name) ? take_json(found, bytes, len) : take_native(found, bytes, len)) < 0)
 		found->unreadable = 1;
@@ -347,13 +353,13 @@ int backend_of(jv run, int tree_fd, uint64_t size, jv *backend, struct sbx_error
 {
 	auto_jv workspace = json_object(run, "workspace"), env = json_object(run, "env");
 	const char *cwd = json_str(workspace, "cwd"), *named = json_str(env, "TF_WORKSPACE");
-	struct found found = {.settings = BUF_INIT(settings_max)};
-	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = &found, .max = file_max};
+	struct found found = {.settings = BUF_INIT(settings_max), .tree_fd = tree_fd, .size = size, .dir = cwd != NULL ? cwd : "."};
+	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = &found, .max = TF_FILE_MAX};
 	char sha256[DIGEST_HEX_SIZE];
 
 	int result = refuse_arguments(run, err);
 	if (result == 0 && tree_fd >= 0)
-		result = tree_each(tree_fd, size, cwd != NULL ? cwd : ".", &taker, err);
+		result = tree_each(tree_fd, size, found.dir, &taker, err);
 	if (result == 0 && found.secret != NULL)
 		result = refuse_secret(found.secret, err);
 	if (result == 0) {

@@ -154,6 +154,25 @@ enum module_kind module_source(const char *source, char place[MODULE_PLACE_SIZE]
 	return take_registry(source, place);
 }
 
+/* PLACE without the host that it has when none is written. */
+static const char *without_default_host(const char *place)
+{
+	for (size_t i = 0; i < ARRAY_LEN(default_hosts); i++)
+		if (begins(place, default_hosts[i]))
+			return place + strlen(default_hosts[i]);
+	return place;
+}
+
+int module_source_is_same(const char *source, const char *other)
+{
+	char place[MODULE_PLACE_SIZE], other_place[MODULE_PLACE_SIZE];
+	const char *query = strchr(source, '?'), *other_query = strchr(other, '?');
+
+	return module_source(source, place) == module_source(other, other_place) &&
+	       strcmp(without_default_host(place), without_default_host(other_place)) == 0 &&
+	       strcmp(query != NULL ? query : "", other_query != NULL ? other_query : "") == 0;
+}
+
 static int is_listed(jv list, const char *text)
 {
 	for (int i = 0, n = json_length(list); i < n; i++) {

@@ -22,6 +22,8 @@ enum module_kind {
 #define MODULE_PLACE_SIZE 512
 /* What a module's SOURCE is, and what a pattern is compared with ("" for the first and the last). */
 enum module_kind module_source(const char *source, char place[MODULE_PLACE_SIZE]);
+/* 1 when both mean the same module in the same revision, however each is written: in a call, or by Terraform. */
+int module_source_is_same(const char *source, const char *other);
 
 /* 1 when one of LIST (an array of patterns; invalid: none) has it. A registry's module without a host counts for that
  * of Terraform and that of OpenTofu. */

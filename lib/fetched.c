@@ -140,16 +140,16 @@ static int check_record(jv record, jv list, jv *dirs, struct sbx_error *err)
 	return is_fetched_dir(dir) ? 0 : incomplete(err, "modules.json names a directory elsewhere");
 }
 
-/* The entry KEY is there, and from elsewhere. */
-static int has_record(jv records, const char *key)
+/* The entry of CALL is there, and from where CALL says. */
+static int has_record(jv records, jv call)
 {
-	char place[MODULE_PLACE_SIZE];
+	const char *key = json_str(call, "key"), *wanted = json_str(call, "source");
 
 	for (int i = 0, n = json_length(records); i < n; i++) {
 		auto_jv record = json_at(records, i);
 		const char *its = json_str(record, "Key"), *source = json_str(record, "Source");
 		if (its != NULL && source != NULL && strcmp(its, key) == 0)
-			return module_source(source, place) != MODULE_LOCAL;
+			return module_source_is_same(wanted, source);
 	}
 	return 0;
 }
@@ -174,8 +174,8 @@ static int check_manifest(const char *text, size_t len, const struct fetch_need 
 	}
 	for (int i = 0, n = json_length(need->calls); i < n; i++) {
 		auto_jv call = json_at(need->calls, i);
-		if (!has_record(records, json_str(call, "key")))
-			return incomplete(err, "a module that is called is missing");
+		if (!has_record(records, call))
+			return incomplete(err, "a module that is called is missing, or is another one");
 	}
 	return 0;
 }

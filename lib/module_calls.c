@@ -11,7 +11,6 @@
 #include "tree.h"
 
 enum { PATH_SIZE = 1024, KEY_SIZE = 1024, NESTED_MAX = 64 };
-static const size_t file_max = (size_t)1 << 20; /* a file of configuration that somebody reads */
 
 /* A directory that is to be looked at: the local modules that were found, and what is read. */
 struct search {
@@ -22,6 +21,7 @@ struct search {
 	/* Where we are. */
 	const char *dir, *key;
 	const char *file;
+	unsigned files; /* of the directory at hand */
 };
 
 static int unreadable(const struct search *s, const char *why, struct sbx_error *err)
@@ -245,7 +245,7 @@ static int take_json(struct search *s, const char *text, size_t len, struct sbx_
 	struct sbx_error no_json = SBX_ERROR_INIT;
 	auto_jv file = jv_invalid();
 
-	if (json_parse_foreign(text, len, file_max, &file, &no_json) < 0)
+	if (json_parse_foreign(text, len, TF_FILE_MAX, &file, &no_json) < 0)
 		return unreadable(s, "is no configuration", err);
 	if (jv_get_kind(file) != JV_KIND_ARRAY)
 		return take_json_file(s, file, err);
@@ -261,20 +261,34 @@ static int take_json(struct search *s, const char *text, size_t len, struct sbx_
 static int take_file(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
 {
 	struct search *s = context;
+	auto_free char *followed = NULL;
 
 	s->file = name;
+	s->files++;
+	if (bytes == NULL && tf_file_follow(s->tree_fd, s->size, s->dir, name, &followed, &len, err) < 0)
+		return -1;
+	bytes = bytes != NULL ? bytes : followed;
 	if (bytes == NULL)
-		return unreadable(s, "is a link, or more than somebody reads", err);
+		return unreadable(s, "is a link to no file, or more than somebody reads", err);
 	return tf_file_is_json(name) ? take_json(s, bytes, len, err) : take_native(s, bytes, len, err);
 }
 
 static int look_into(struct search *s, jv place, struct sbx_error *err)
 {
-	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = s, .max = file_max};
+	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = s, .max = TF_FILE_MAX};
+	struct sbx_error circle = SBX_ERROR_INIT;
+	char real[PATH_MAX];
 
 	s->dir = json_str(place, "dir");
 	s->key = json_str(place, "key");
 	s->file = NULL;
+	s->files = 0;
+	if (tree_each(s->tree_fd, s->size, s->dir, &taker, err) < 0)
+		return -1;
+	/* Behind a symlink there is nothing in a packed tree. Terraform goes there, and on from there. */
+	if (s->files > 0 || tree_follow(s->tree_fd, s->size, s->dir, real, &circle) != 1)
+		return 0;
+	s->dir = real[0] != '\0' ? real : ".";
 	return tree_each(s->tree_fd, s->size, s->dir, &taker, err);
 }
 

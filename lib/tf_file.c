@@ -1,9 +1,12 @@
 /* Names of files of configuration. */
 #include "tf_file.h"
 
+#include <linux/limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base.h"
+#include "tree.h"
 
 size_t tf_file_base(const char *name)
 {
@@ -26,4 +29,22 @@ int tf_file_is(const char *name)
 int tf_file_is_json(const char *name)
 {
 	return strcmp(strrchr(name, '.'), ".json") == 0;
+}
+
+int tf_file_follow(int tree_fd, uint64_t size, const char *dir, const char *name, char **bytes, size_t *len,
+		   struct sbx_error *err)
+{
+	char path[PATH_MAX], real[PATH_MAX];
+	struct sbx_error why = SBX_ERROR_INIT;
+
+	*bytes = NULL;
+	if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+		return 0;
+	int found = tree_follow(tree_fd, size, path, real, &why);
+	if (found == 1)
+		found = tree_find(tree_fd, size, real, TF_FILE_MAX, bytes, len, &why);
+	if (found >= 0 || why.class == SBX_BAD_REQUEST)
+		return found > 0;
+	*err = why;
+	return -1;
 }

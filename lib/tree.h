@@ -3,6 +3,8 @@
 #ifndef SBX_TREE_H
 #define SBX_TREE_H
 
+#include <linux/limits.h>
+
 #include "digest.h"
 
 /* Pack the directory DIRFD into FD (from its current offset). Directories, regular files with one link and symlinks
@@ -25,6 +27,13 @@ int tree_unpack(int fd, uint64_t size, int dirfd, struct sbx_error *err);
 /* One file of a packed tree (SIZE bytes of FD from its start; the offset does not move): 1 and *OUT (owned by the
  * caller, NUL behind it) if PATH is there, 0 if not; more than MAX bytes: "too_large" (65). Used for the lock file. */
 int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, size_t *len, struct sbx_error *err);
+
+/* 1 and where it leads, as it is written there, if PATH is a symlink of a packed tree; 0 if not. */
+int tree_link(int fd, uint64_t size, const char *path, char target[PATH_MAX], struct sbx_error *err);
+
+/* PATH of a packed tree without symlinks on its way and at its end, as the kernel goes: OUT, "" for the top. 1 when there
+ * was one, 0 when not; nothing need be there. "unsafe_tree" (65): it leads out, or in a circle. */
+int tree_follow(int fd, uint64_t size, const char *path, char out[PATH_MAX], struct sbx_error *err);
 
 /* Every file and symlink right in the directory DIR ("." is the top) of a packed tree that WANTED asks for by its name, in
  * the order of the names: TAKE gets its bytes with a NUL behind them, or NULL for a symlink and for more than MAX bytes.

@@ -350,6 +350,27 @@ int tree_find(int fd, uint64_t size, const char *path, size_t max, char **out, s
 	return walk(fd, size, find_here, &sought, err);
 }
 
+struct sought_link {
+	const char *path;
+	char *target;
+};
+
+static int find_link(struct reader *r, const struct head *head, void *context, struct sbx_error *err)
+{
+	const struct sought_link *sought = context;
+
+	if (strcmp(head->path, sought->path) != 0 || head->kind != TREE_SYMLINK)
+		return skip(r, head, err) < 0 ? -1 : 0;
+	return get_text(r, sought->target, err) < 0 ? -1 : 1;
+}
+
+int tree_link(int fd, uint64_t size, const char *path, char target[PATH_MAX], struct sbx_error *err)
+{
+	struct sought_link sought = {path, target};
+
+	return walk(fd, size, find_link, &sought, err);
+}
+
 /* The name of PATH in DIR; NULL when it is not right in it. */
 static const char *name_in(const char *path, const char *dir)
 {

@@ -10,7 +10,6 @@
 #include "unshown_impl.h"
 
 enum { MODULES_MAX = 64, PATH_BYTES = 1024, PLACE_BYTES = 512 };
-static const size_t file_max = (size_t)1 << 20; /* a file of configuration that somebody reads */
 
 static int has(jv texts, const char *text)
 {
@@ -143,7 +142,7 @@ int unshown_find(int tree_fd, uint64_t size, const char *cwd, const struct unsho
 	char top[PATH_BYTES];
 	struct looking looking = {.u = {.places = jv_array(), .modules = jv_array()}};
 	const struct tree_taker taker = {
-		.wanted = tf_file_is, .take = take_file, .context = &looking, .max = file_max};
+		.wanted = tf_file_is, .take = take_file, .context = &looking, .max = TF_FILE_MAX};
 	int result = 0;
 
 	looking.u.dir = ".";

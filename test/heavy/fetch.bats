@@ -117,7 +117,7 @@ app_is_at() {
 	assert_call module_not_allowed
 	sed 's|"Key":"net"|"Key":"other"|' "$T/list" >"$list"
 	inside 66 chain terraform_plan dir=envs/staging
-	assert_json .error.message 'what this directory needs of providers and modules cannot be used: what was fetched is not whole: a module that is called is missing'
+	assert_json .error.message 'what this directory needs of providers and modules cannot be used: what was fetched is not whole: a module that is called is missing, or is another one'
 	cp "$T/list" "$list"
 	ln -s /etc "$(product)/modules/net/out"
 	inside 66 chain terraform_plan dir=envs/staging
@@ -352,6 +352,35 @@ key() {
 	inside 1 chain terraform_fetch dir=envs/staging
 	assert_json .result.code module_not_allowed
 	inside 66 chain terraform_plan dir=envs/staging
+}
+
+@test "configuration behind symlinks: what it calls is fetched and found like any other" {
+	mkdir "$T/work/envs/shared"
+	ln -s ../shared "$TREE/mods"
+	ln -s ../shared/outer.tf.shared "$TREE/outer.tf"
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	mv "$TREE/main.tf" "$T/work/envs/shared/main.tf"
+	printf 'module "local" {\n  source = "./mods"\n}\noutput "said" { value = module.local.net }\n' >"$T/work/envs/shared/outer.tf.shared"
+	inside 66 chain terraform_validate dir=envs/staging
+	assert_call not_fetched
+	inside 0 chain terraform_fetch dir=envs/staging
+	inside 0 chain terraform_validate dir=envs/staging
+	applied 0
+	assert_equal "$(jq -r .outputs.said.value "$T"/var/ws/default/*/terraform.tfstate)" 'by git'
+}
+
+@test "a list of modules that has another one under the name of one that is called" {
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	inside 0 chain terraform_fetch dir=envs/staging
+	inside 0 chain terraform_validate dir=envs/staging
+	for other in 'net.git?ref=main' 'app.git?ref=v1'; do
+		sed -i "s|git.test/[a-z]*.git?ref=[a-z0-9]*|git.test/$other|" "$(product)/modules/modules.json"
+		inside 66 chain terraform_validate dir=envs/staging
+		assert_call not_fetched
+	done
+	inside 0 chain terraform_fetch dir=envs/staging
+	assert_json .result.fetched.state kept
+	inside 0 chain terraform_validate dir=envs/staging
 }
 
 @test "a person fills the same place by hand, with what is looked at in the same way" {

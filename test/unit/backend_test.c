@@ -112,7 +112,6 @@ static void test_unreadable(void)
 		"terraform {\n backend \"s3\" {}\n}\nterraform {\n backend \"gcs\" {}\n}\n",
 		"terraform {\n backend = {}\n}\n",
 	};
-	char path[256];
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		put("envs/main.tf", texts[i]);
@@ -120,11 +119,15 @@ static void test_unreadable(void)
 		CHECK_STR(json_str(backend, "type"), "unknown");
 	}
 	gone("envs/main.tf");
-	snprintf(path, sizeof path, "%s/envs/main.tf", place);
-	CHECK(symlink("note.txt", path) == 0);
+	make_link("envs/main.tf", "nowhere");
 	auto_jv backend = found(plain_run);
 	CHECK_STR(json_str(backend, "type"), "unknown");
+	put("shared", "terraform {\n backend \"s3\" {}\n}\n");
 	gone("envs/main.tf");
+	make_link("envs/main.tf", "../shared");
+	is_type("s3");
+	gone("envs/main.tf");
+	gone("shared");
 }
 
 /* What it says counts, however it is laid out. */

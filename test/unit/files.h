@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "io.h"
 #include "tree.h"
@@ -27,6 +28,14 @@ static inline void make_dir(const char *name)
 
 	snprintf(path, sizeof path, "%s/%s", place, name);
 	CHECK(mkdir(path, 0755) == 0);
+}
+
+static inline void make_link(const char *name, const char *target)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", place, name);
+	CHECK(symlink(target, path) == 0);
 }
 
 static inline void gone(const char *name)

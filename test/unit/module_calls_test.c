@@ -131,6 +131,46 @@ static void test_sources(void)
 	}
 }
 
+static void test_same(void)
+{
+	CHECK(module_source_is_same("ns/vpc/aws", "registry.terraform.io/ns/vpc/aws"));
+	CHECK(module_source_is_same("registry.opentofu.org/ns/vpc/aws", "ns/vpc/aws"));
+	CHECK(module_source_is_same("github.com/a/b?ref=v1", "git::https://github.com/a/b.git?ref=v1"));
+	CHECK(module_source_is_same("git::https://a.b/c.git?ref=v1", "git::https://a.b/c.git?ref=v1"));
+	CHECK(!module_source_is_same("git::https://a.b/c.git?ref=v1", "git::https://a.b/c.git?ref=v2"));
+	CHECK(!module_source_is_same("git::https://a.b/c.git?ref=v1", "git::https://a.b/c.git"));
+	CHECK(!module_source_is_same("git::https://a.b/c.git", "git::https://a.b/d.git"));
+	CHECK(!module_source_is_same("git::https://a.b/c.git", "https://a.b/c.git"));
+	CHECK(!module_source_is_same("reg.example/ns/vpc/aws", "ns/vpc/aws"));
+	CHECK(!module_source_is_same("ns/vpc/aws", "../vpc"));
+}
+
+/* Terraform follows symlinks to files and to directories, and goes on from where they lead. */
+static void test_symlinks(void)
+{
+	static const char call[] = "module \"net\" {\n source = \"x/y/z\"\n}\n";
+
+	put("a/c/shared.tf", call);
+	make_link("a/b/m.tf", "../c/shared.tf");
+	CHECK_STR(calls(), "net x/y/z -\n");
+	gone("a/c/shared.tf");
+	CHECK_STR(calls(), "module_unreadable");
+	gone("a/b/m.tf");
+
+	make_dir("a/c/deep");
+	make_dir("a/beside");
+	make_link("a/b/mods", "../c");
+	put("a/b/m.tf", "module \"m\" {\n source = \"./mods/deep\"\n}\n");
+	put("a/c/deep/m.tf", "module \"n\" {\n source = \"../../beside\"\n}\n");
+	put("a/beside/m.tf", call);
+	CHECK_STR(calls(), "m.n.net x/y/z -\n");
+	gone("a/beside/m.tf");
+	gone("a/c/deep/m.tf");
+	CHECK_STR(calls(), "");
+	gone("a/b/mods");
+	gone("a/b/m.tf");
+}
+
 static jv list(const char *one, const char *other)
 {
 	return json_append(json_append(jv_array(), jv_string(one)), jv_string(other));
@@ -175,6 +215,8 @@ int main(void)
 	test_forms();
 	test_local();
 	test_sources();
+	test_same();
+	test_symlinks();
 	test_lists();
 	CHECK(io_remove_tree(AT_FDCWD, place, &err) == 0);
 	return unit_done();
