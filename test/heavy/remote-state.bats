@@ -69,6 +69,64 @@ locked() { [ -e "$T/held/lock" ]; }
 	moved_state held state
 }
 
+# applying: an apply that hangs with the lock in its hand, as $CALL_PID; its call is $call.
+applying() {
+	planned
+	signed sbx-call remote_apply "plan=$plan"
+	sbx-call remote_apply "plan=$plan" 3>&- >"$T/stopped" 2>"$T/stopped.err" &
+	CALL_PID=$!
+	wait_until 20 locked
+	call=$(sbx-audit show --event sandbox.started --json | tail -n 1 | member .request_id)
+}
+
+# ended_as STATE: so did it, and Terraform has given the lock back and written what it had made.
+ended_as() {
+	wait "$CALL_PID" || true
+	CALL_PID=
+	assert_equal "$(member .result.state <"$T/stopped")" "$1"
+	! locked || return 1
+	assert_equal "$(jq -r '[.resources[].name] | contains(["one"])' "$T/held/state")" true
+}
+
+# The next one is not kept from it: what was begun is taken away again, which a person signs.
+cleans_up() {
+	sed -i '/"two"/,$d' "$T/work/envs/far/main.tf"
+	planned
+	signed sbx-call remote_apply "plan=$plan"
+	run_sbx 0 sbx-call remote_apply "plan=$plan"
+}
+
+@test "told to stop, by a cancel or by its deadline: Terraform gives the lock back itself" {
+	hanging
+	applying
+	kill -TERM "$CALL_PID"
+	ended_as cancelled
+	sed -i 's/^limits: {deadline: [0-9]*s/limits: {deadline: 8s/' "$T/policy/tools/remote_apply.yaml"
+	applying
+	ended_as timeout
+	cleans_up
+}
+
+@test "everything above the driver is killed: the driver stops Terraform, which gives the lock back itself" {
+	hanging
+	applying
+	# Its ancestors up to the call, from the outside in.
+	at=$(grep -slzxF -e "$call" /proc/[0-9]*/cmdline | xargs -r grep -slz '^sbx-run-local$' | cut -d/ -f3)
+	above=()
+	while [ "$at" != "$CALL_PID" ]; do
+		at=$(($(ps -o ppid= -p "$at")))
+		above=($at "${above[@]}")
+	done
+	[ "${#above[@]}" -ge 3 ]
+	kill -KILL "${above[@]}"
+	wait "$CALL_PID" || true
+	CALL_PID=
+	wait_until 30 eval '! locked'
+	assert_equal "$(jq -r '[.resources[].name] | contains(["one"])' "$T/held/state")" true
+	wait_until 30 eval 'sbx-audit --mend; sbx-audit show --event tool.result --json | grep -q "$call"'
+	cleans_up
+}
+
 # Terraform shows the lock that it asked for; of the one that is there it says the ID alone. And it sends no ID with a forced unlock.
 @test "a lock that a killed run left is told by its ID, and taken away by a person alone" {
 	lock_is_left '; once it has ended' locked
