@@ -88,7 +88,26 @@ static int differs(const struct plan_change *c, const char *const *names)
 	return !plan_tree_equal(&c->before, was, &c->after, is);
 }
 
-/* What decides when an object goes, whoever deletes what: finalizers and owners. */
+/* Has what is created finalizers that the server does not give it by itself? */
+static int has_own_finalizers(const struct plan_tree *tree)
+{
+	static const char *const at[] = {"metadata", "finalizers", NULL};
+	static const char *const of_server[] = {"kubernetes.io/pvc-protection", "kubernetes.io/pv-protection"};
+	const struct plan_node *list = kplan_at(tree, at), *one = plan_tree_first(tree, list);
+
+	for (; one != NULL; one = plan_tree_behind(tree, list, one)) {
+		size_t i = 0;
+		while (i < ARRAY_LEN(of_server) && (one->len != strlen(of_server[i]) ||
+						    memcmp(plan_tree_text(tree, one), of_server[i], one->len) != 0))
+			i++;
+		if (i == ARRAY_LEN(of_server))
+			return 1;
+	}
+	return 0;
+}
+
+/* What decides when an object goes, whoever deletes what: finalizers and owners. Of what is created they are chosen by
+ * whoever wrote the manifest. */
 static int judge_ties(struct kplan_judge *j, const struct kplan_entry *e, struct sbx_error *err)
 {
 	static const struct {
@@ -102,7 +121,7 @@ static int judge_ties(struct kplan_judge *j, const struct kplan_entry *e, struct
 		const char *const names[] = {"metadata", ties[i].member, NULL};
 		const struct plan_place places[] = {{.name = "metadata", .len = 8},
 						    {.name = ties[i].member, .len = strlen(ties[i].member)}};
-		if (!differs(&e->change, names))
+		if (!differs(&e->change, names) || (!e->live.there && i == 0 && !has_own_finalizers(&e->change.after)))
 			continue;
 		plan_finding_signal(&j->finding, PLAN_REVIEW, ties[i].signal);
 		if (add_cause(j, e, places, ARRAY_LEN(places), ties[i].text, err) < 0)
@@ -117,13 +136,13 @@ static int judge_oddities(struct kplan_judge *j, const struct kplan_entry *e, st
 
 	if (!signal_matcher_knows(j->matcher, buf_str(&e->change.type), e->change.type.len))
 		plan_finding_signal(f, PLAN_REVIEW, "unknown_kind");
-	if (e->planned.there && (e->planned.uid.len == 0 || (e->live.there && e->live.uid.len == 0)))
-		plan_finding_signal(f, PLAN_REVIEW, "not_previewed");
-	if (!e->live.there || !e->planned.there)
+	if (!e->planned.there)
 		return 0;
-	if (!kplan_text_same(&e->live.version, &e->planned.version))
+	if (e->planned.uid.len == 0 || (e->live.there && e->live.uid.len == 0))
+		plan_finding_signal(f, PLAN_REVIEW, "not_previewed");
+	if (e->live.there && !kplan_text_same(&e->live.version, &e->planned.version))
 		plan_finding_signal(f, PLAN_REVIEW, "versions_differ");
-	return PLAN_HAS(&e->change.actions, ACTION_UPDATE) ? judge_ties(j, e, err) : 0;
+	return PLAN_HAS(&e->change.actions, ACTION_DELETE) ? 0 : judge_ties(j, e, err);
 }
 
 static int judge_data(struct kplan_judge *j, const struct kplan_entry *e, struct sbx_error *err)
