@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "kplan_differ_value.h"
-#include "plan_beside.h"
 #include "plan_path.h"
 #include "secret_text.h"
 
@@ -61,20 +60,62 @@ static int is_metadata(const struct plan_tree *tree, const struct plan_node *nod
 	return node->key_len == sizeof name - 1 && memcmp(plan_tree_name(tree, node), name, sizeof name - 1) == 0;
 }
 
+static int compare_names(const struct plan_tree *a, const struct plan_node *x, const struct plan_tree *b,
+			 const struct plan_node *y)
+{
+	size_t len = x->key_len < y->key_len ? x->key_len : y->key_len;
+	int order = memcmp(plan_tree_name(a, x), plan_tree_name(b, y), len);
+
+	return order != 0 ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
+}
+
+/* Members of an object that are asked for one after the other. An API server gives those of a map in the order of their
+ * names: then each is found behind the last one, however many there are. */
+struct members {
+	const struct plan_tree *tree;
+	const struct plan_node *parent, *next;
+	int are_sorted;
+};
+
+static struct members members_of(const struct plan_tree *tree, const struct plan_node *parent)
+{
+	const struct plan_node *node = plan_tree_first(tree, parent), *behind;
+	struct members m = {.tree = tree, .parent = parent, .next = node, .are_sorted = 1};
+
+	for (; node != NULL && m.are_sorted; node = behind) {
+		behind = plan_tree_behind(tree, parent, node);
+		m.are_sorted = behind == NULL || compare_names(tree, node, tree, behind) < 0;
+	}
+	return m;
+}
+
+/* The one with the name of CHILD in OF, whose own are asked for in their order; NULL. */
+static const struct plan_node *find_member(struct members *m, const struct plan_tree *of, const struct plan_node *child,
+					   int is_next_in_order)
+{
+	if (!m->are_sorted || !is_next_in_order)
+		return plan_tree_member(m->tree, m->parent, plan_tree_name(of, child), child->key_len);
+	while (m->next != NULL && compare_names(m->tree, m->next, of, child) < 0)
+		m->next = plan_tree_behind(m->tree, m->parent, m->next);
+	return m->next != NULL && compare_names(m->tree, m->next, of, child) == 0 ? m->next : NULL;
+}
+
 /* The members of one side beside those of the other, of which those of PLAN_IS alone are left. */
 static int walk_side(struct walk *w, const struct plan_node *parents[PLAN_SIDES], enum plan_side side, int of_metadata,
 		     struct sbx_error *err)
 {
 	const struct plan_tree *const *trees = w->sides->trees, *tree = trees[side];
-	struct plan_beside beside = plan_beside_start(trees[!side], parents[!side]);
+	struct members own = members_of(tree, parents[side]), others = members_of(trees[!side], parents[!side]);
 	const struct plan_node *child = plan_tree_first(tree, parents[side]);
 
 	for (; child != NULL; child = plan_tree_behind(tree, parents[side], child)) {
-		const struct plan_node *other = plan_beside_member(&beside, tree, child);
+		if (is_metadata(tree, child) != of_metadata)
+			continue;
+		const struct plan_node *other = find_member(&others, tree, child, own.are_sorted);
 		const struct plan_place place = {.name = plan_tree_name(tree, child), .len = child->key_len},
 					places[PLAN_SIDES] = {place, place};
-		if (is_metadata(tree, child) != of_metadata || (side == PLAN_IS && other != NULL))
-			continue;
+		if (side == PLAN_IS && other != NULL)
+			continue; /* was compared from the other side */
 		if (descend(w, places, NULL, 0, side == PLAN_WAS ? child : other, side == PLAN_WAS ? other : child,
 			    err) < 0)
 			return -1;

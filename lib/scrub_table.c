@@ -36,6 +36,8 @@ const struct shape scrub_table[] = {
 	{"pypi-token", "pypi-", KIND_RUN, SET_BASE64URL, 50, 0, AT_BOUNDARY, NULL},
 	{"api-key", "sk-ant-", KIND_RUN, SET_BASE64URL, 20, 0, AT_BOUNDARY, NULL},
 	{"api-key", "sk-proj-", KIND_RUN, SET_BASE64URL, 20, 0, AT_BOUNDARY, NULL},
+	{"api-key", "sk_live_", KIND_RUN, SET_WORD, 16, 0, AT_BOUNDARY, NULL},
+	{"api-key", "rk_live_", KIND_RUN, SET_WORD, 16, 0, AT_BOUNDARY, NULL},
 	{"api-key", "dop_v1_", KIND_RUN, SET_WORD, 64, 64, AT_BOUNDARY, NULL},
 	{"header", "authorization", KIND_VALUE, SET_VALUE, 8, 0, ANY_CASE, NULL},
 	{"header", "bearer", KIND_VALUE, SET_VALUE, 16, 0, ANY_CASE | AT_BOUNDARY | SPACE_IS_ENOUGH | NEEDS_DIGIT,

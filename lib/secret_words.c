@@ -71,6 +71,25 @@ static int is_last_word(const char *name, size_t len)
 	return 0;
 }
 
+/* STRIPE_KEY: a setting of an environment. As members of objects, keys have other names and are names themselves
+ * (topologyKey). */
+static int is_key_of_environment(const char *name, size_t len)
+{
+	static const char end[] = "_KEY", *const plain[] = {"PUBLIC", "PRIMARY", "FOREIGN", "SORT", "PARTITION", "ROUTING",
+							    "CACHE"};
+	size_t before = len - (sizeof end - 1);
+
+	if (len < sizeof end || memcmp(name + before, end, sizeof end - 1) != 0)
+		return 0;
+	for (size_t i = 0; i < before; i++)
+		if (islower((unsigned char)name[i]))
+			return 0;
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		if (ends_in(name, before, plain[i]))
+			return 0;
+	return 1;
+}
+
 int secret_words_in(const char *name, size_t len)
 {
 	char plain[NAME_MAX_BYTES + 1];
@@ -83,5 +102,5 @@ int secret_words_in(const char *name, size_t len)
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
 		if (strstr(plain, words[i]) != NULL)
 			return 1;
-	return is_last_word(name, len);
+	return is_last_word(name, len) || is_key_of_environment(name, len);
 }

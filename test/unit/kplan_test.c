@@ -50,6 +50,8 @@ static void test_words(void)
 					     "pin",
 					     "password_salt",
 					     "hashSalt",
+					     "STRIPE_KEY",
+					     "APP_KEY",
 					     "credentials_profile"};
 	static const char *const plain[] = {
 		"secretName",	 "tokenPath",	"secretRef",  "TOKEN_URL", "imagePullSecretName",
@@ -57,7 +59,8 @@ static void test_words(void)
 		"BYPASS",	 "author",	"PATH",	      "pat_th",	   "auth-mode",
 		"passes",	 "token_count", "secretfile", "jwt-mode",  "http2",
 		"serviceAccount", "PIN_COUNT",	"SPIN",	      "pinned",	   "basalt",
-		"saltPath"};
+		"saltPath",	 "PUBLIC_KEY",	"CACHE_KEY",  "topologyKey", "_KEY",
+		"primary_key",	 "KEY"};
 	static const char *const values[] = {"-----BEGIN RSA PRIVATE KEY-----\nx",
 					     "see postgres://app:hunter2@db/x",
 					     "Bearer eyJhbGciOiJFZERTQSJ9.eyJzdWIiOiJ4In0.c2ln",

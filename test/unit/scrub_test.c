@@ -257,6 +257,8 @@ static void test_shapes(void)
 		{"TOKEN=ZXlKaGJHY2lPaUpGWkVSVFFTSXNJblI1Y0NJNklrcFhWQ0o5LmV5SnpkV0lpT2lKaFoyVnVkQ0o5LnNpZw==",
 		 "TOKEN=[REDACTED:jwt]"},
 		{"npm_0123456789abcdefghijABCDEFGHIJ012345", "[REDACTED:npm-token]"},
+		{"sk_live_0123456789abcdefABCDEF", "[REDACTED:api-key]"},
+		{"sk_live_short sk_lives_0123456789abcdefABCDEF", "sk_live_short sk_lives_0123456789abcdefABCDEF"},
 		{"AIzaSyA0123456789abcdefghijklmnopqrstuv", "[REDACTED:google-key]"},
 	};
 
