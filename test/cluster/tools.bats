@@ -12,8 +12,8 @@ setup_file() {
 	kube apply -f - <<-POD
 		apiVersion: v1
 		kind: Pod
-		metadata: {name: watched, namespace: default}
-		spec: {nodeName: nowhere, containers: [{name: c, image: localhost/none:1, env: [{name: DB_PASSWORD, value: what-it-is}]}]}
+		metadata: {name: watched, namespace: default, labels: {app: watched, db-password: what-it-is}}
+		spec: {nodeName: nowhere, initContainers: [{name: i, image: localhost/none:2, env: [{name: TOKEN, value: what-it-is}]}], containers: [{name: c, image: localhost/none:1, env: [{name: DB_PASSWORD, value: what-it-is}]}]}
 	POD
 	speaks
 	metrics
@@ -127,7 +127,10 @@ read_tools() {
 	assert_contains "$(member .untrusted.stdout <<<"$output")" watched
 	calls k8s_describe '{"target":"rig","namespace":"default","resource":"pod","name":"watched"}'
 	assert_json .state completed
-	assert_contains "$(member .untrusted.stdout <<<"$output")" 'container c: image localhost/none:1, settings DB_PASSWORD'
+	assert_contains "$(member .untrusted.stdout <<<"$output")" 'init container i: image localhost/none:2, settings TOKEN
+container c: image localhost/none:1, settings DB_PASSWORD'
+	assert_contains "$(member .untrusted.stdout <<<"$output")" 'labels: app=watched db-password
+'
 	refute_contains "$output" what-it-is
 	calls k8s_rollout_status '{"target":"rig","namespace":"default","deployment":"absent","timeout":"5s"}'
 	assert_json .state failed
