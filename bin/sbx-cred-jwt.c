@@ -10,6 +10,7 @@
 #include "jwt.h"
 #include "jwt_revoked.h"
 #include "log.h"
+#include "provider_stay.h"
 #include "provider_work.h"
 #include "state.h"
 
@@ -79,6 +80,60 @@ static void close_program(struct program *p)
 	base_close_fd(&p->dir);
 	state_close(&p->state);
 	config_clear(&p->config);
+}
+
+/* ---- revoke ---- */
+
+/* Whoever verifies without asking accepts the token to its end, and an API server asks nobody: with a target it is one,
+ * unless the scope says otherwise. */
+static int is_asked_for(jv request)
+{
+	auto_jv settings = json_object(request, "settings"), target = json_object(request, "target");
+
+	return json_has(settings, "introspected") ? json_bool(settings, "introspected") == 1 : !jv_is_valid(target);
+}
+
+/* The jti is the lease: so a token whose mint never answered can be revoked too. */
+static int end_token(const struct program *p, jv request, struct sbx_error *err)
+{
+	struct provider_outcome outcome;
+	char ends[CLOCK_RFC3339_SIZE];
+	int64_t exp, latest = clock_seconds() + LIFETIME_MAX_S;
+
+	const char *lease = json_str(request, "lease"), *jti = json_str(request, "jti"),
+		   *expires = json_str(request, "expires_at");
+	if (jti != NULL && strcmp(jti, lease) != 0)
+		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
+				"the jti is not the lease, as it is with this provider");
+	if (expires == NULL || clock_parse(expires, &exp) < 0 || exp > latest)
+		exp = latest;
+	if (jwt_revoke(p->revoked, lease, exp, err) < 0)
+		return -1;
+	clock_format(exp, ends);
+	if (is_asked_for(request))
+		provider_say(&outcome, "revoked", "on the revocation list that introspect reads");
+	else
+		provider_say(&outcome, "expires",
+			     "on the revocation list, which an API server does not read: it accepts "
+			     "the token until %s at most",
+			     ends);
+	return provider_tell(p->provider, &outcome, err);
+}
+
+static int do_revoke(const struct program *p, struct sbx_error *err)
+{
+	auto_jv request = jv_invalid();
+
+	return provider_read_request(&request, err) < 0 ? -1 : end_token(p, request, err);
+}
+
+/* Behind a mint of LEASE. */
+static int stay(const struct program *p, int again_fd, const char *lease, struct sbx_error *err)
+{
+	auto_jv request = jv_invalid();
+	int asked = provider_stay(p->provider, again_fd, lease, PROVIDER_STAY_MS, &request, err);
+
+	return asked == 1 ? end_token(p, request, err) : asked;
 }
 
 /* ---- mint ---- */
@@ -184,49 +239,14 @@ static int do_mint(const struct program *p, struct sbx_error *err)
 	answer = json_set_str(json_set_str(answer, "lease", lease), "jti", lease);
 	answer = json_set_str(answer, "expires_at", expires);
 	answer = json_set(answer, "fields", json_append(jv_array(), jv_string("token")));
-	return provider_reply(p->provider, answer, err);
+	int again_fd = provider_again_fd(p->provider, request);
+	if (again_fd < 0)
+		return provider_reply(p->provider, answer, err);
+	return provider_reply(p->provider, json_set_bool(answer, "stays", 1), err) < 0 ? -1
+										       : stay(p, again_fd, lease, err);
 }
 
-/* ---- revoke, introspect, jwks ---- */
-
-/* Whoever verifies without asking accepts the token to its end, and an API server asks nobody: with a target it is one,
- * unless the scope says otherwise. */
-static int is_asked_for(jv request)
-{
-	auto_jv settings = json_object(request, "settings"), target = json_object(request, "target");
-
-	return json_has(settings, "introspected") ? json_bool(settings, "introspected") == 1 : !jv_is_valid(target);
-}
-
-/* The jti is the lease: so a token whose mint never answered can be revoked too. */
-static int do_revoke(const struct program *p, struct sbx_error *err)
-{
-	auto_jv request = jv_invalid();
-	struct provider_outcome outcome;
-	char ends[CLOCK_RFC3339_SIZE];
-	int64_t exp, latest = clock_seconds() + LIFETIME_MAX_S;
-
-	if (provider_read_request(&request, err) < 0)
-		return -1;
-	const char *lease = json_str(request, "lease"), *jti = json_str(request, "jti"),
-		   *expires = json_str(request, "expires_at");
-	if (jti != NULL && strcmp(jti, lease) != 0)
-		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
-				"the jti is not the lease, as it is with this provider");
-	if (expires == NULL || clock_parse(expires, &exp) < 0 || exp > latest)
-		exp = latest;
-	if (jwt_revoke(p->revoked, lease, exp, err) < 0)
-		return -1;
-	clock_format(exp, ends);
-	if (is_asked_for(request))
-		provider_say(&outcome, "revoked", "on the revocation list that introspect reads");
-	else
-		provider_say(&outcome, "expires",
-			     "on the revocation list, which an API server does not read: it accepts "
-			     "the token until %s at most",
-			     ends);
-	return provider_tell(p->provider, &outcome, err);
-}
+/* ---- introspect, jwks ---- */
 
 /* 1 active, 0 not; -1 when it cannot be known. */
 static int look_at(const struct program *p, struct secret *token, jv *claims, struct sbx_error *err)

@@ -30,9 +30,12 @@ static int work_open(const struct provider *provider, struct program *p, struct 
 	return provider_work_open(provider, "kubernetes", &p->work, err);
 }
 
+/* Once: whoever stays has it already. */
 static int open_server(struct program *p, struct sbx_error *err)
 {
 	p->cred.deadline = clock_mono_ms() + PROVIDER_VERB_MS;
+	if (p->cred.kube.http != NULL)
+		return 0;
 	auto_jv settings = config_settings(p->work.config.providers, "kubernetes");
 	p->target = json_object(p->work.request, "target");
 	if (kube_cred_settings_read(settings, p->target, &p->settings, err) < 0 ||
@@ -65,7 +68,26 @@ static int mint(const struct provider *provider, struct program *p, const struct
 	    kube_cred_check_server(&p->settings, p->cred.server, p->target, err) < 0 ||
 	    kube_cred_mint(&p->cred, scope, &wish, journal, &minted, err) < 0)
 		return -1;
-	return provider_hand_over(provider, "kubernetes", journal->lease, &minted, err);
+	return provider_hand_over(provider, "kubernetes", &p->work, &minted, err);
+}
+
+static int end_lease(const struct provider *provider, struct program *p, struct sbx_error *err)
+{
+	struct provider_outcome outcome;
+	/* Settings that are wrong have made nothing. */
+	int found = provider_revoke_begin(&p->work, &outcome, err);
+
+	if (found < 0 || (found == 1 &&
+			  (open_server(p, err) < 0 || kube_cred_revoke(&p->cred, &p->work.journal, &outcome, err) < 0)))
+		return -1;
+	return provider_revoke_end(provider, &p->work, &outcome, err);
+}
+
+static int stay(const struct provider *provider, struct program *p, struct sbx_error *err)
+{
+	int asked = provider_work_stay(provider, &p->work, err);
+
+	return asked == 1 ? end_lease(provider, p, err) : asked;
 }
 
 static int do_mint(const struct provider *provider, struct sbx_error *err)
@@ -81,6 +103,8 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 	if (result == 0)
 		result = mint(provider, &p, &scope, err);
 	kube_cred_scope_clear(&scope);
+	if (result == 0 && p.work.again_fd >= 0)
+		result = stay(provider, &p, err);
 	close_program(&p);
 	return result;
 }
@@ -88,18 +112,10 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
-	struct provider_outcome outcome;
-	int result = work_open(provider, &p, err), found = 0;
+	int result = work_open(provider, &p, err);
 
-	/* Settings that are wrong have made nothing. */
 	if (result == 0)
-		result = found = provider_revoke_begin(&p.work, &outcome, err);
-	if (found == 1)
-		result = open_server(&p, err);
-	if (found == 1 && result == 0)
-		result = kube_cred_revoke(&p.cred, &p.work.journal, &outcome, err);
-	if (result == 0)
-		result = provider_revoke_end(provider, &p.work, &outcome, err);
+		result = end_lease(provider, &p, err);
 	close_program(&p);
 	return result;
 }

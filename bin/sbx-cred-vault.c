@@ -46,8 +46,13 @@ static int work_open(const struct provider *provider, struct program *p, struct 
 	return provider_work_open(provider, "vault", &p->work, err);
 }
 
+/* Once: whoever stays has it already. */
 static int open_server(struct program *p, struct sbx_error *err)
 {
+	if (p->vault.http != NULL) {
+		p->vault.deadline = clock_mono_ms() + PROVIDER_VERB_MS;
+		return 0;
+	}
 	auto_jv settings = config_settings(p->work.config.providers, "vault");
 
 	if (vault_settings_read(settings, &p->settings, err) < 0 || read_ca(p, err) < 0)
@@ -68,17 +73,35 @@ static int log_in(struct program *p, struct sbx_error *err)
 	return vault_login(&p->vault, &p->settings, p->work.config.file, p->work.dir, &p->session, err);
 }
 
-static void close_program(struct program *p)
+/* Each verb has a login of its own. */
+static void log_out(struct program *p)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
 
 	if (p->vault.http != NULL && vault_logout(&p->vault, &p->session, &err) < 0)
 		log_error(&err);
 	secret_clear(&p->session.token);
+}
+
+static void close_program(struct program *p)
+{
+	log_out(p);
 	http_free(p->vault.http);
 	vault_settings_clear(&p->settings);
 	buf_clear(&p->ca);
 	provider_work_close(&p->work);
+}
+
+static int end_lease(const struct provider *provider, struct program *p, struct sbx_error *err)
+{
+	struct provider_outcome outcome;
+	/* Settings that are wrong have made nothing. */
+	int found = provider_revoke_begin(&p->work, &outcome, err);
+
+	if (found < 0 || (found == 1 && (open_server(p, err) < 0 || log_in(p, err) < 0 ||
+					 vault_revoke(&p->vault, &p->session, &p->work.journal, &outcome, err) < 0)))
+		return -1;
+	return provider_revoke_end(provider, &p->work, &outcome, err);
 }
 
 /* ---- mint ---- */
@@ -94,7 +117,15 @@ static int mint(const struct provider *provider, struct program *p, const struct
 	    vault_check_session(&p->vault, &p->session, err) < 0 ||
 	    vault_mint(&p->vault, &p->settings, scope, &p->session, &wish, journal, &minted, err) < 0)
 		return -1;
-	return provider_hand_over(provider, "vault", journal->lease, &minted, err);
+	return provider_hand_over(provider, "vault", &p->work, &minted, err);
+}
+
+static int stay(const struct provider *provider, struct program *p, struct sbx_error *err)
+{
+	log_out(p);
+	int asked = provider_work_stay(provider, &p->work, err);
+
+	return asked == 1 ? end_lease(provider, p, err) : asked;
 }
 
 static int do_mint(const struct provider *provider, struct sbx_error *err)
@@ -110,6 +141,8 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 	if (result == 0)
 		result = mint(provider, &p, &scope, err);
 	vault_scope_clear(&scope);
+	if (result == 0 && p.work.again_fd >= 0)
+		result = stay(provider, &p, err);
 	close_program(&p);
 	return result;
 }
@@ -119,18 +152,10 @@ static int do_mint(const struct provider *provider, struct sbx_error *err)
 static int do_revoke(const struct provider *provider, struct sbx_error *err)
 {
 	struct program p = PROGRAM_INIT;
-	struct provider_outcome outcome;
-	int result = work_open(provider, &p, err), found = 0;
+	int result = work_open(provider, &p, err);
 
-	/* Settings that are wrong have made nothing. */
 	if (result == 0)
-		result = found = provider_revoke_begin(&p.work, &outcome, err);
-	if (found == 1)
-		result = open_server(&p, err) < 0 ? -1 : log_in(&p, err);
-	if (found == 1 && result == 0)
-		result = vault_revoke(&p.vault, &p.session, &p.work.journal, &outcome, err);
-	if (result == 0)
-		result = provider_revoke_end(provider, &p.work, &outcome, err);
+		result = end_lease(provider, &p, err);
 	close_program(&p);
 	return result;
 }

@@ -52,9 +52,9 @@ int credential_plan(const struct credential_broker *broker, jv call, struct leas
 /* Start their providers, side by side and ahead of credential_issue: they load while others are at work. */
 void credential_start(const struct credential_broker *broker, struct leases *leases);
 
-/* Write its file, record credential.requested, have the provider mint, record credential.issued. Who will revoke it is
- * started meanwhile: a short command would be over before that has loaded. On failure the
- * lease may be anything but LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h;
+/* Write its file, record credential.requested, have the provider mint, record credential.issued. Who will revoke it
+ * waits from then on: who minted, where he stays, else another one, which has loaded by the end of a short command. On
+ * failure the lease may be anything but LEASE_PLANNED: then it must be given back. Errors: those of io.h and audit.h;
  * "provider_timeout" (69), "provider_failed" (69), "provider_protocol" (76), or what the provider said. */
 int credential_issue(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 

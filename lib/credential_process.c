@@ -126,6 +126,43 @@ static void pass_signal(struct credential_process *p)
 		spawn_signal(&p->child, (int)info.ssi_signo);
 }
 
+/* What it wrote is in the pipes, a pipe's content at most; others that still hold them may go on writing for ever. */
+static void drain_rest(struct credential_process *p)
+{
+	for (int i = 0; i < LAST_BLOCKS && drain_answer(p); i++)
+		;
+	for (int i = 0; i < LAST_BLOCKS && drain_secret(p); i++)
+		;
+}
+
+static int has_said_that_it_stays(struct credential_process *p)
+{
+	if (p->stays == NULL || p->is_asked || p->overflow.class != SBX_OK || p->answer->len == 0 ||
+	    memchr(p->answer->data, '\n', p->answer->len) == NULL)
+		return 0;
+	p->is_asked = 1;
+	return p->stays(p->answer);
+}
+
+static int overflown(const struct credential_process *p, struct sbx_error *err)
+{
+	*err = p->overflow;
+	err->class = SBX_PROTOCOL;
+	return -1;
+}
+
+/* 1; what came with its secrets is too much: -1. */
+static int leave(struct credential_process *p, struct sbx_error *err)
+{
+	/* It wrote them before it answered. */
+	drain_rest(p);
+	base_close_fd(&p->hidden);
+	base_close_fd(&p->in);
+	if (p->overflow.class == SBX_OK)
+		return 1;
+	return overflown(p, err);
+}
+
 int credential_process_wait(struct credential_process *p, int64_t deadline, int *status, struct sbx_error *err)
 {
 	for (int ended = 0; !ended;) {
@@ -149,6 +186,8 @@ int credential_process_wait(struct credential_process *p, int64_t deadline, int 
 			drain_answer(p);
 		if (fds[3].revents)
 			drain_secret(p);
+		if (!ended && has_said_that_it_stays(p))
+			return leave(p, err);
 		if (fds[4].revents)
 			pass_signal(p);
 		if (fds[5].revents) {
@@ -156,19 +195,21 @@ int credential_process_wait(struct credential_process *p, int64_t deadline, int 
 			p->reader_fd = -1;
 		}
 	}
-	/* What it wrote is in the pipes, a pipe's content at most; others that still hold them may go on writing for
-	 * ever. */
-	for (int i = 0; i < LAST_BLOCKS && drain_answer(p); i++)
-		;
-	for (int i = 0; i < LAST_BLOCKS && drain_secret(p); i++)
-		;
+	drain_rest(p);
 	spawn_wait(&p->child, -1, status);
-	if (p->overflow.class != SBX_OK) {
-		*err = p->overflow;
-		err->class = SBX_PROTOCOL;
-		return -1;
-	}
-	return 0;
+	return p->overflow.class != SBX_OK ? overflown(p, err) : 0;
+}
+
+void credential_process_again(struct credential_process *p, int *in, const struct buf *input)
+{
+	p->stays = NULL;
+	buf_reset(p->answer);
+	base_close_fd(&p->in);
+	p->in = take_fd(in);
+	p->input = input->data;
+	p->input_len = input->len;
+	p->sent = 0;
+	credential_process_feed(p);
 }
 
 void credential_process_stop(struct credential_process *p)

@@ -17,7 +17,10 @@ struct credential_process {
 	unsigned flags;	   /* of spawn, beside SPAWN_GROUP */
 	const char *input; /* may come when it has been started */
 	size_t input_len;
-	struct buf *answer;    /* its maximum is the limit of the answer */
+	struct buf *answer; /* its maximum is the limit of the answer */
+	int (*stays)(
+		const struct buf *answer); /* asked once, when a first line of the answer is there: 1: the child has
+					    * said all that it has to for now, and goes on; NULL: it never does */
 	struct secret *secret; /* empty; gets at most LIMIT_SECRET bytes from a pipe of the child; NULL: no such pipe */
 	int secret_number;     /* descriptor of that pipe in the child */
 	int signal_fd;	       /* signalfd whose signals go to the child; -1: none */
@@ -26,6 +29,7 @@ struct credential_process {
 	struct child child;
 	int in, out, hidden;
 	size_t sent;
+	int is_asked; /* p->stays was */
 	struct sbx_error overflow;
 };
 #define CREDENTIAL_PROCESS_INIT                                                                                        \
@@ -40,10 +44,15 @@ int credential_process_start(struct credential_process *p, struct sbx_error *err
 /* Write of its input what it takes at once; the end of that is the end of its stdin. */
 void credential_process_feed(struct credential_process *p);
 
-/* Feed it and read it until it has ended; what it wrote before is then read to the last byte, whoever else still holds
- * its pipes. *STATUS as of waitpid. More than fits is read and dropped, so that a child is never stuck on us:
- * "too_large" (76) once it has ended. At DEADLINE (clock_mono_ms): "timeout" (69), and the child is still there. */
+/* Feed it and read it until it has ended, or stays; what it wrote before is then read to the last byte, whoever else
+ * still holds its pipes. 0: it has ended, *STATUS as of waitpid; 1: it stays, and its pipe for secrets is closed. More
+ * than fits is read and dropped, so that a child is never stuck on us: "too_large" (76) once it has ended. At DEADLINE
+ * (clock_mono_ms): "timeout" (69), and the child is still there. */
 int credential_process_wait(struct credential_process *p, int64_t deadline, int *status, struct sbx_error *err);
+
+/* Of one that stays: what it writes from now on goes into the empty ANSWER, and INPUT (borrowed), by IN, is taken from
+ * the caller, what it gets: credential_process_wait waits for its end then. */
+void credential_process_again(struct credential_process *p, int *in, const struct buf *input);
 
 /* KILL what is left of it and close the pipes; for every end. */
 void credential_process_stop(struct credential_process *p);

@@ -1,4 +1,4 @@
-/* One provider process for each verb. */
+/* One provider process for each verb, or for both. */
 #include "credential_provider.h"
 
 #include <string.h>
@@ -31,9 +31,10 @@ static jv request_for(const struct credential_broker *broker, const struct lease
 			config_settings(broker->config->providers, json_str(lease->record, "provider")));
 }
 
+/* Who minted, and stays, revokes too. */
 static struct credential_helper *helper_of(struct lease *lease, enum credential_provider_verb verb)
 {
-	return verb == CREDENTIAL_MINT ? &lease->minting : &lease->revoking;
+	return verb == CREDENTIAL_MINT || credential_helper_stays(&lease->minting) ? &lease->minting : &lease->revoking;
 }
 
 int credential_provider_start(const struct credential_broker *broker, struct lease *lease,
@@ -46,7 +47,7 @@ int credential_provider_start(const struct credential_broker *broker, struct lea
 		.fields = verb == CREDENTIAL_MINT ? &lease->fields : NULL,
 		.lock_fd = verb == CREDENTIAL_MINT ? broker->lock_fd : -1,
 	};
-	struct credential_helper *helper = helper_of(lease, verb);
+	struct credential_helper *helper = verb == CREDENTIAL_MINT ? &lease->minting : &lease->revoking;
 
 	credential_helper_clear(helper);
 	if (verb == CREDENTIAL_MINT)
@@ -61,6 +62,9 @@ static int ask(const struct credential_broker *broker, struct lease *lease, enum
 
 	if (!credential_helper_runs(helper_of(lease, verb)) && credential_provider_start(broker, lease, verb, err) < 0)
 		return -1;
+	int again = credential_helper_again(&lease->minting);
+	if (verb == CREDENTIAL_MINT && again >= 0)
+		request = json_set_int(take_jv(&request), "again_fd", again);
 	return credential_helper_ask(helper_of(lease, verb), request, err);
 }
 
@@ -103,12 +107,16 @@ int credential_provider_mint(const struct credential_broker *broker, struct leas
 
 	if (ask(broker, lease, CREDENTIAL_MINT, err) < 0)
 		return -1;
-	(void)credential_provider_start(broker, lease, CREDENTIAL_REVOKE, &ignored);
-	if (credential_helper_await(&lease->minting, &reply, err) < 0 || check_minted(lease, reply, err) < 0)
+	if (credential_helper_await(&lease->minting, &reply, err) < 0 || check_minted(lease, reply, err) < 0) {
+		credential_helper_clear(&lease->minting);
 		return -1;
+	}
 	lease->record = json_set_str(take_jv(&lease->record), "jti", json_str(reply, "jti"));
 	lease->record = json_set_str(take_jv(&lease->record), "expires_at", json_str(reply, "expires_at"));
+	if (credential_helper_stays(&lease->minting))
+		return 0;
 	credential_helper_clear(&lease->minting);
+	(void)credential_provider_start(broker, lease, CREDENTIAL_REVOKE, &ignored);
 	return 0;
 }
 
@@ -121,13 +129,14 @@ jv credential_provider_revoked(struct lease *lease, struct sbx_error *err)
 {
 	static const char *const states[] = {"revoked", "expires", "deferred"};
 	auto_jv reply = jv_invalid();
+	struct credential_helper *helper = helper_of(lease, CREDENTIAL_REVOKE);
 
-	if (credential_helper_await(&lease->revoking, &reply, err) < 0)
+	if (credential_helper_await(helper, &reply, err) < 0)
 		return jv_invalid();
 	const char *state = json_str(reply, "state"), *proof = json_str(reply, "proof");
 	for (size_t i = 0; state != NULL && ascii_is_printable(proof, METADATA_MAX) && i < ARRAY_LEN(states); i++)
 		if (strcmp(state, states[i]) == 0)
 			return json_set_str(json_set_str(jv_object(), "state", state), "proof", proof);
-	credential_helper_broke(&lease->revoking, "gave no state and proof of the revocation", err);
+	credential_helper_broke(helper, "gave no state and proof of the revocation", err);
 	return jv_invalid();
 }

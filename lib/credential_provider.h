@@ -14,8 +14,8 @@ enum credential_provider_verb { CREDENTIAL_MINT, CREDENTIAL_REVOKE };
 int credential_provider_start(const struct credential_broker *broker, struct lease *lease,
 			      enum credential_provider_verb verb, struct sbx_error *err);
 
-/* Mint LEASE, and start who will revoke it: its secrets go to LEASE->fields (empty before), jti and expires_at into its
- * record. */
+/* Mint LEASE, and have somebody there who will revoke it, who minted it if he stays: its secrets go to LEASE->fields
+ * (empty before), jti and expires_at into its record. */
 int credential_provider_mint(const struct credential_broker *broker, struct lease *lease, struct sbx_error *err);
 
 /* Have LEASE revoked, minted or not; and what became of it: {"state":"revoked"|"expires"|"deferred","proof":…}, the

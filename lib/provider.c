@@ -10,7 +10,7 @@
 #include "log.h"
 #include "state.h"
 
-enum { REQUEST_MAX = 256 * 1024, KEEP_MAX = 16 };
+enum { KEEP_MAX = 16 };
 
 struct options {
 	const struct provider_verb *verb;
@@ -25,8 +25,14 @@ int provider_read_request(jv *request, struct sbx_error *err)
 	auto_free char *text = NULL;
 	size_t len;
 
-	if (io_read_all(STDIN_FILENO, REQUEST_MAX, &text, &len, err) < 0 ||
-	    json_parse(text, len, REQUEST_MAX, request, err) < 0)
+	if (io_read_all(STDIN_FILENO, PROVIDER_REQUEST_MAX, &text, &len, err) < 0)
+		return sbx_wrap(err, "the request");
+	return provider_parse_request(text, len, request, err);
+}
+
+int provider_parse_request(const char *text, size_t len, jv *request, struct sbx_error *err)
+{
+	if (json_parse(text, len, PROVIDER_REQUEST_MAX, request, err) < 0)
 		return sbx_wrap(err, "the request");
 	if (jv_get_kind(*request) != JV_KIND_OBJECT || !state_is_id(json_str(*request, "lease")))
 		return sbx_fail(err, SBX_BAD_REQUEST, "bad_request",
@@ -124,7 +130,7 @@ int provider_main(const char *name, const char *usage, const struct provider_ver
 		  char **argv)
 {
 	struct options o = {.secret_fd = -1};
-	struct provider provider = {.started = {.reply_fd = STDOUT_FILENO}, .secret_fd = -1};
+	struct provider provider = {.name = name, .started = {.reply_fd = STDOUT_FILENO}, .secret_fd = -1};
 	struct sbx_error err = SBX_ERROR_INIT;
 	int status = read_options(name, usage, argc, argv, &o);
 
@@ -136,8 +142,14 @@ int provider_main(const char *name, const char *usage, const struct provider_ver
 	if (o.verb == NULL || (o.verb->gives == PROVIDER_GIVES_SECRET) != (o.secret_fd >= 0))
 		return refuse_usage(usage) - 1;
 	provider.secret_fd = o.secret_fd;
+	provider.kept = o.keep;
+	provider.kept_count = o.keep_count;
 	status = -1;
 	if (start(name, o.config, o.keep, o.keep_count, START_REPLY, &provider.started, &err) == 0)
 		status = o.verb->run(&provider, &err);
-	return status < 0 ? fail(&provider, &err) : status;
+	status = status < 0 ? fail(&provider, &err) : status;
+#if !defined(__SANITIZE_ADDRESS__)
+	_exit(status);
+#endif
+	return status; /* leaks are looked for behind it */
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
+#include "provider_stay.h"
 
 enum {
 	LIFETIME_MAX_S = 86400,
@@ -24,7 +25,22 @@ int provider_work_open(const struct provider *provider, const char *name, struct
 		return -1;
 	work->journal.dir = work->dir;
 	work->journal.lease = json_str(work->request, "lease");
+	work->again_fd = provider_again_fd(provider, work->request);
 	return 0;
+}
+
+int provider_work_stay(const struct provider *provider, struct provider_work *work, struct sbx_error *err)
+{
+	auto_jv asked = jv_invalid();
+	int got = provider_stay(provider, take_fd(&work->again_fd), work->journal.lease, PROVIDER_STAY_MS, &asked, err);
+
+	if (got <= 0)
+		return got;
+	jv_free(take_jv(&work->request));
+	work->request = take_jv(&asked);
+	provider_journal_clear(&work->journal);
+	work->journal.lease = json_str(work->request, "lease");
+	return 1;
 }
 
 void provider_work_close(struct provider_work *work)
@@ -59,7 +75,7 @@ int provider_minted_suffices(const struct provider_minted *minted, const struct 
 	return minted->expires_at >= clock_seconds() + wish->lifetime_s - SLACK_S;
 }
 
-int provider_hand_over(const struct provider *provider, const char *name, const char *lease,
+int provider_hand_over(const struct provider *provider, const char *name, const struct provider_work *work,
 		       const struct provider_minted *minted, struct sbx_error *err)
 {
 	auto_jv names = jv_array();
@@ -71,9 +87,11 @@ int provider_hand_over(const struct provider *provider, const char *name, const 
 		names = json_append(take_jv(&names), jv_string(minted->fields[i].name));
 	}
 	clock_format(minted->expires_at, expires);
-	jv answer = json_set_str(json_set_str(jv_object(), "provider", name), "lease", lease);
+	jv answer = json_set_str(json_set_str(jv_object(), "provider", name), "lease", work->journal.lease);
 	answer = json_set(answer, "jti", minted->jti[0] != '\0' ? jv_string(minted->jti) : jv_null());
 	answer = json_set_str(answer, "expires_at", expires);
+	if (work->again_fd >= 0)
+		answer = json_set_bool(answer, "stays", 1);
 	return provider_reply(provider, json_set(answer, "fields", take_jv(&names)), err);
 }
 

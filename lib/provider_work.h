@@ -16,10 +16,11 @@ struct provider_work {
 	struct state state;
 	int dir;			 /* state/NAME */
 	struct provider_journal journal; /* of the request's lease; nothing of it is read yet */
+	int again_fd;			 /* where the next request may come (provider_stay.h); -1: nowhere */
 };
 #define PROVIDER_WORK_INIT                                                                                             \
 	{                                                                                                              \
-		.state = STATE_NONE, .dir = -1                                                                         \
+		.state = STATE_NONE, .dir = -1, .again_fd = -1                                                         \
 	}
 int provider_work_open(const struct provider *provider, const char *name, struct provider_work *work,
 		       struct sbx_error *err);
@@ -53,9 +54,13 @@ void provider_minted_clear(struct provider_minted *minted);
 /* 1 when it lives as long as WISH, but for the seconds that a mint takes and a server cuts. */
 int provider_minted_suffices(const struct provider_minted *minted, const struct provider_wish *wish);
 
-/* The secrets by their pipe, then the answer. */
-int provider_hand_over(const struct provider *provider, const char *name, const char *lease,
+/* The secrets by their pipe, then the answer, which says that we stay where we can. */
+int provider_hand_over(const struct provider *provider, const char *name, const struct provider_work *work,
 		       const struct provider_minted *minted, struct sbx_error *err);
+
+/* Behind a mint, where again_fd says that we stay: wait for what comes. 1: WORK is of the revoke that is asked for; 0:
+ * nobody asks for one; -1. */
+int provider_work_stay(const struct provider *provider, struct provider_work *work, struct sbx_error *err);
 
 /* What became of a lease. */
 struct provider_outcome {

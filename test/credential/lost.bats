@@ -83,6 +83,44 @@ bound='.settings.role = "pod-reader"'
 	done
 }
 
+# stays FILTER: a mint whose process stays, and is asked to revoke.
+stays() {
+	local again
+	rm -f "$T/again" "$T/said"
+	mkfifo "$T/again"
+	exec {again}<>"$T/again"
+	request "$1 | .again_fd = 8"
+	"$P" mint --secret-fd 7 --lock-fd 8 <"$T/request" 7>"$T/fields" 8<"$T/again" >"$T/said" 2>"$T/err" 3>&- {again}>&- &
+	wait_until 10 grep -q '"stays":true' "$T/said"
+	request "$1"
+	cat "$T/request" >&"$again"
+	exec {again}>&-
+	wait "$!"
+	assert_equal "$(tail -n 1 "$T/said" | jq -r .state)" revoked
+	assert_equal "$(left)$(ls "$T/var/kubernetes")" ''
+}
+
+@test "one that stays revokes by the connection that is there, or by a new one when the server has ended it; nothing is done twice" {
+	local fault step
+	# Looked for as gone, too.
+	local all='POST secrets 201,POST rolebindings 201,POST token 201,DELETE rolebindings 200,DELETE rolebindings 404,DELETE secrets 200,DELETE secrets 404'
+	for fault in 'none /none' 'end-after /token'; do
+		cut_at $fault
+		stays "$bound"
+		assert_equal "$(sed -E 's|/[^ ]*/(secrets\|rolebindings\|token)[^ ]* |\1 |' "$C/requests" | paste -sd,)" "$all"
+		assert_equal "$(wc -l <"$C/connections")" "$([ "$fault" = 'none /none' ] && echo 1 || echo 2)"
+	done
+	# It ends when the deletion was sent.
+	for step in /rolebindings/ /secrets/; do
+		for fault in cut-before cut-after; do
+			cut_at "$fault" "$step"
+			stays "$bound"
+			assert_equal "$(grep -c '^POST ' "$C/requests")" 3
+			assert_equal "$(grep '^DELETE ' "$C/requests" | grep -c ' 200$')" "$([ "$fault" = cut-before ] && echo 2 || echo 1)"
+		done
+	done
+}
+
 @test "an API server that does not answer: the mint ends in time, and what it made is found" {
 	cut_at hang-after /secrets
 	local began=$SECONDS

@@ -52,6 +52,71 @@ teardown() {
 	[ "$status" -ne 0 ]
 }
 
+@test "one that stays and hangs when it is asked again is killed at its deadline, and another process revokes" {
+	make_call "$(credentials stay-hangs)"
+	cred 0 sbx-run
+	assert_json '.revocation[0].state' revoked
+	assert_equal "$(paste -sd' ' "$TAP/calls")" 'mint again revoke'
+	refute_active "$TAP/token"
+	refute_leases
+	run ! kill -0 "$(cat "$TAP/staying")"
+}
+
+@test "kill -9 while one stays: it ends unasked and keeps nobody from mending, be it stopped" {
+	local how
+	for how in '' STOP; do
+		rm -f "$RUN/holding" "$RUN/go" "$TAP"/*
+		make_call "$(credentials stay)"
+		start_cred sbx-run hold
+		wait_until 10 test -e "$RUN/holding"
+		[ -z "$how" ] || kill -STOP "$(cat "$TAP/staying")"
+		kill -9 "${started[-1]}"
+		wait "${started[-1]}" || true
+		[ -n "$how" ] || wait_until 10 grep -q unasked "$TAP/calls"
+		is_active "$TAP/token"
+		: >"$RUN/go"
+		wait_until 10 "$I/bin/sbx-cred" --mend "$CALL"
+		refute_active "$TAP/token"
+		refute_leases
+		[ -z "$how" ] || kill -9 "$(cat "$TAP/staying")"
+		assert_equal "$(grep -c again "$TAP/calls")" 0
+	done
+}
+
+# revokes PID: it is a provider's process for revoke, and nothing of a mint.
+revokes() {
+	[[ $(tr '\0' ' ' <"/proc/$1/cmdline") == "sbx-cred-jwt revoke --config "* ]]
+}
+
+@test "behind a long command the one that stays has become another: with no memory of the mint, and it revokes" {
+	make_call "$(credentials '')"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	local stays
+	stays=$(pgrep -P "${started[0]}" sbx-cred-jwt)
+	run ! revokes "$stays"
+	wait_until 20 revokes "$stays"
+	refute_contains "$(ls -l "/proc/$stays/fd")" "$T/var/runs"
+	: >"$RUN/go"
+	wait "${started[0]}"
+	assert_equal "$(jq -r '.revocation[0].state' "$T/out")" revoked
+	token_of_run
+	refute_active "$T/token"
+	refute_leases
+	# And one whose sbx-cred was killed ends there, too.
+	rm -f "$RUN/holding" "$RUN/go"
+	make_call "$(credentials '')"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	stays=$(pgrep -P "${started[-1]}" sbx-cred-jwt)
+	wait_until 20 revokes "$stays"
+	kill -9 "${started[-1]}"
+	wait_until 10 bash -c '! kill -0 "$1" 2>/dev/null' - "$stays"
+	: >"$RUN/go"
+	wait_until 10 "$I/bin/sbx-cred" --mend "$CALL"
+	refute_leases
+}
+
 @test "a revocation that fails is tried again, then put off and left to mending" {
 	make_call "$(credentials revoke-fails)"
 	cred 0 sbx-run

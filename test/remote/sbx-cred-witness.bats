@@ -175,3 +175,27 @@ waits() { pgrep -f "sbx-cred --config $T/sbx.yaml --witness $CALL" >/dev/null; }
 	assert_equal "$status" 65
 	assert_contains "$output" bad_request
 }
+
+@test "a witness that cannot be heard: its lease stays, and is given back by mending" {
+	local fd lease=$T/var/leases/0123456789abcdef0123456789abcdef-0.json
+	CALL=0123456789abcdef0123456789abcdef
+	mkdir -p -m 700 "$T/var/runs/$CALL" "$T/var/leases"
+	for fd in 8 9; do
+		: >"$T/var/runs/$CALL/cred"
+		printf '{"call":"%s","index":0,"lease":"%s","provider":"says","scope":"web","state":"revoked"}' "$CALL" "$CALL" >"$lease"
+		chmod 600 "$lease"
+		printf '[{"index":0,"began_ms":0,"ends_ms":0,"wait_ms":0}]' >"$T/request"
+		# 8 is open, and its witness has gone; 9 is not.
+		run_sbx "$([ $fd = 8 ] && echo 0 || echo 71)" "$I/bin/sbx-cred" --witness "$CALL" --lock-fd 7 --witness-fd $fd <"$T/request" 7<>"$T/var/runs/$CALL/cred" 8</dev/null
+		if [ $fd = 8 ]; then
+			[ ! -e "$lease" ]
+		else
+			assert_contains "$stderr" 'cannot hear a witness'
+			assert_equal "$(jq -r .state "$lease")" revoked
+		fi
+		assert_equal "$(witnessed)" 'revoked 0 witness_failed'
+	done
+	run_sbx 0 "$I/bin/sbx-cred" --mend "$CALL"
+	[ ! -e "$lease" ]
+	assert_equal "$(jq -r 'select(.event == "credential.revoked") | "\(.state) \(.mended)"' "$T/var/audit.jsonl")" 'revoked true'
+}

@@ -202,11 +202,83 @@ teardown() {
 
 # ---- a revocation that fails ----
 
-@test "who will revoke a credential waits while it is minted, and is asked once" {
-	make_call "$(credentials meet)"
-	cred 0 sbx-run
-	assert_json '.revocation[0].state' revoked
+# helper_of PID VERB: a provider's process for VERB among its children.
+helper_of() {
+	pgrep -P "$1" -f "sbx-cred-[a-z]* $2 --config"
+}
+
+@test "who will revoke a credential waits while the command runs, and is asked once" {
+	make_call "$(credentials ok)"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	wait_until 10 helper_of "${started[0]}" revoke
+	: >"$RUN/go"
+	wait "${started[0]}"
+	assert_equal "$(jq -r '.revocation[0].state' "$T/out")" revoked
 	assert_equal "$(cat "$TAP/calls")" $'mint\nrevoke'
+}
+
+@test "who mints a credential and stays revokes it, in the same process" {
+	local fault seen
+	for fault in stay ''; do
+		rm -f "$RUN/holding" "$RUN/go" "$TAP"/*
+		make_call "$(credentials "$fault")"
+		start_cred sbx-run hold
+		wait_until 10 test -e "$RUN/holding"
+		seen=$(helper_of "$!" mint)
+		run ! helper_of "$!" revoke
+		# Its lock is that of the mint alone: whoever mends need not wait for it. The one descriptor there is left is where it is asked.
+		run ! ls -l "/proc/$seen/fd/4" 2>/dev/null
+		: >"$RUN/go"
+		wait "${started[-1]}"
+		assert_equal "$(jq -r '.revocation[0].state' "$T/out")" revoked
+		token_of_run
+		refute_active "$T/token"
+		refute_leases
+		run ! kill -0 "$seen"
+	done
+	# The provider of its own that was asked first.
+	make_call "$(credentials stay)"
+	cred 0 sbx-run
+	assert_equal "$(cat "$TAP/calls")" $'mint\nagain'
+	assert_equal "$(jq -c '[.again_fd, .jti, .lease == $mint[0].lease, .expires_at != $mint[0].expires_at]' --slurpfile mint "$TAP/request.mint" "$TAP/request.again")" \
+		"[null,\"$(jq -r .lease "$TAP/request.mint")\",true,true]"
+	assert_equal "$(jq .again_fd "$TAP/request.mint")" 5
+}
+
+@test "one that stays and fails, whatever way: another process revokes" {
+	local row
+	for row in 'stay-ends mint revoke' 'stay-dies mint again revoke' 'stay-garbage mint again revoke' 'stay-large mint again revoke' \
+		'stay-silent mint again revoke' 'stay-fails mint again revoke' 'stay-more mint again revoke'; do
+		set -- $row
+		rm -f "$TAP"/*
+		make_call "$(credentials "$1")"
+		cred 0 sbx-run
+		assert_json '.revocation[0] | .state + ": " + .proof' 'revoked: on the revocation list that introspect reads'
+		assert_equal "$(paste -sd' ' "$TAP/calls")" "${*:2}"
+		refute_active "$TAP/token"
+		refute_leases
+	done
+	# What it says before it is asked is none of its answers.
+	rm -f "$RUN/argv"
+	make_call "$(credentials stay-two)"
+	cred 76 sbx-run
+	assert_call provider_protocol
+	refute_run
+	refute_active "$TAP/token"
+}
+
+@test "one that stays and is killed while the command runs" {
+	make_call "$(credentials stay)"
+	start_cred sbx-run hold
+	wait_until 10 test -e "$RUN/holding"
+	kill -9 "$(cat "$TAP/staying")"
+	: >"$RUN/go"
+	wait "${started[0]}"
+	assert_equal "$(jq -r '.revocation[0].state' "$T/out")" revoked
+	assert_equal "$(paste -sd' ' "$TAP/calls")" 'mint revoke'
+	refute_active "$TAP/token"
+	refute_leases
 }
 
 @test "a revocation that fails once" {
