@@ -1,4 +1,4 @@
-/* Blocks `module`, in Terraform's language and in JSON. */
+/* Blocks `module`, in Terraform's language and in JSON; and those of blocks `run` in files of tests. */
 #include "module_calls.h"
 
 #include <stdio.h>
@@ -20,8 +20,9 @@ struct search {
 	jv calls;
 	/* Where we are. */
 	const char *dir, *key;
-	const char *file;
+	const char *file, *file_dir;
 	unsigned files; /* of the directory at hand */
+	const char *block; /* whose label is a call's name: "module", in a file of tests "run" */
 };
 
 static int unreadable(const struct search *s, const char *why, struct sbx_error *err)
@@ -148,6 +149,31 @@ static int take_block(struct hcl_lex *lex, struct block *block)
 	}
 }
 
+/* A block `run` of a file of tests, behind its opening brace: the module that it runs, if it names one. */
+static int take_run(struct hcl_lex *lex, struct block *block)
+{
+	enum hcl_token token;
+	const char *text;
+	size_t len;
+	unsigned open = 1;
+	int at_start = 1, is_module = 0;
+
+	while (open > 0) {
+		if (hcl_next(lex, &token, &text, &len) < 0 || token == HCL_END || open > NESTED_MAX)
+			return -1;
+		if (token == HCL_OPEN && is_module) {
+			if (take_block(lex, block) < 0)
+				return -1;
+			token = HCL_OTHER;
+		}
+		open += token == HCL_OPEN;
+		open -= token == HCL_CLOSE;
+		is_module = open == 1 && at_start && token == HCL_NAME && hcl_is(text, len, "module");
+		at_start = token == HCL_NEWLINE || token == HCL_OPEN;
+	}
+	return 0;
+}
+
 static int take_native(struct search *s, const char *text, size_t len, struct sbx_error *err)
 {
 	struct block block = {.name = ""};
@@ -164,14 +190,15 @@ static int take_native(struct search *s, const char *text, size_t len, struct sb
 		if (token == HCL_END)
 			return 0;
 		if (token == HCL_OPEN) {
-			if (take_block(&lex, is_module ? &block : NULL) < 0)
+			if ((is_module && strcmp(s->block, "run") == 0 ? take_run(&lex, &block)
+								       : take_block(&lex, is_module ? &block : NULL)) < 0)
 				return unreadable(s, "is a block that cannot be read", err);
 			if (is_module && block.has_source &&
 			    take_call(s, block.name, block.source, block.version[0] != '\0' ? block.version : NULL, err) < 0)
 				return -1;
 			is_module = 0;
 		} else if (at_start) {
-			is_module = token == HCL_NAME && hcl_is(word, word_len, "module");
+			is_module = token == HCL_NAME && hcl_is(word, word_len, s->block);
 			block = (struct block){.name = ""};
 		} else if (is_module) {
 			if ((token != HCL_STRING && token != HCL_NAME) || word_len >= sizeof block.name || !is_plain(word, word_len))
@@ -231,12 +258,39 @@ static int take_json_modules(struct search *s, jv modules, struct sbx_error *err
 	return 0;
 }
 
+/* "run": {NAME: {"module": {…}}} of a file of tests, or a list of such. */
+static int take_json_runs(struct search *s, jv runs, struct sbx_error *err)
+{
+	if (jv_get_kind(runs) == JV_KIND_ARRAY) {
+		for (int i = 0, n = json_length(runs); i < n; i++) {
+			auto_jv one = json_at(runs, i);
+			if (jv_get_kind(one) == JV_KIND_ARRAY || take_json_runs(s, one, err) < 0)
+				return unreadable(s, "is a run that cannot be read", err);
+		}
+		return 0;
+	}
+	if (jv_get_kind(runs) != JV_KIND_OBJECT)
+		return unreadable(s, "is a run that cannot be read", err);
+	for (int i = jv_object_iter(runs); jv_object_iter_valid(runs, i); i = jv_object_iter_next(runs, i)) {
+		auto_jv name = jv_object_iter_key(runs, i), body = jv_object_iter_value(runs, i);
+		auto_jv only = jv_get_kind(body) == JV_KIND_ARRAY && json_length(body) == 1 ? json_at(body, 0) : jv_copy(body);
+		auto_jv module = json_get(only, "module");
+		if (jv_get_kind(only) != JV_KIND_OBJECT || json_text(name) == NULL)
+			return unreadable(s, "is a run that cannot be read", err);
+		if (jv_is_valid(module) && take_json_body(s, json_text(name), module, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 static int take_json_file(struct search *s, jv file, struct sbx_error *err)
 {
-	auto_jv modules = json_get(file, "module");
+	auto_jv modules = json_get(file, s->block);
 
 	if (jv_get_kind(file) != JV_KIND_OBJECT)
 		return unreadable(s, "is no configuration", err);
+	if (jv_is_valid(modules) && strcmp(s->block, "run") == 0)
+		return take_json_runs(s, modules, err);
 	return jv_is_valid(modules) ? take_json_modules(s, modules, err) : 0;
 }
 
@@ -265,7 +319,7 @@ static int take_file(void *context, const char *name, const char *bytes, size_t 
 
 	s->file = name;
 	s->files++;
-	if (bytes == NULL && tf_file_follow(s->tree_fd, s->size, s->dir, name, &followed, &len, err) < 0)
+	if (bytes == NULL && tf_file_follow(s->tree_fd, s->size, s->file_dir, name, &followed, &len, err) < 0)
 		return -1;
 	bytes = bytes != NULL ? bytes : followed;
 	if (bytes == NULL)
@@ -273,31 +327,69 @@ static int take_file(void *context, const char *name, const char *bytes, size_t 
 	return tf_file_is_json(name) ? take_json(s, bytes, len, err) : take_native(s, bytes, len, err);
 }
 
-static int look_into(struct search *s, jv place, struct sbx_error *err)
+/* The configuration in a directory, which is where the sources of local modules begin. */
+static int take_dir(struct search *s, const char *dir, struct sbx_error *err)
 {
 	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = s, .max = TF_FILE_MAX};
+
+	s->dir = s->file_dir = dir;
+	s->block = "module";
+	return tree_each(s->tree_fd, s->size, dir, &taker, err);
+}
+
+static int look_into(struct search *s, jv place, struct sbx_error *err)
+{
 	struct sbx_error circle = SBX_ERROR_INIT;
 	char real[PATH_MAX];
 
-	s->dir = json_str(place, "dir");
 	s->key = json_str(place, "key");
 	s->file = NULL;
 	s->files = 0;
-	if (tree_each(s->tree_fd, s->size, s->dir, &taker, err) < 0)
+	if (take_dir(s, json_str(place, "dir"), err) < 0)
 		return -1;
 	/* Behind a symlink there is nothing in a packed tree. Terraform goes there, and on from there. */
 	if (s->files > 0 || tree_follow(s->tree_fd, s->size, s->dir, real, &circle) != 1)
 		return 0;
-	s->dir = real[0] != '\0' ? real : ".";
-	return tree_each(s->tree_fd, s->size, s->dir, &taker, err);
+	return take_dir(s, real[0] != '\0' ? real : ".", err);
+}
+
+/* Terraform's name for what run blocks of this file call: test.DIR.NAME (internal/configs, buildTestModules). */
+static int take_test(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
+{
+	static const char native[] = ".tftest.hcl";
+	struct search *s = context;
+	size_t base = strlen(name), end = sizeof native - 1;
+	char key[KEY_SIZE];
+
+	if (base > end && strcmp(name + base - end, native) == 0)
+		base -= end;
+	snprintf(key, sizeof key, "test.%s%.*s", s->file_dir == s->dir ? "" : TF_FILE_TESTS ".", (int)base, name);
+	s->key = key;
+	return take_file(context, name, bytes, len, err);
+}
+
+/* The tests of the directory, which init installs modules for whoever runs them. */
+static int take_tests(struct search *s, const char *dir, struct sbx_error *err)
+{
+	const struct tree_taker taker = {.wanted = tf_file_is_test, .take = take_test, .context = s, .max = TF_FILE_MAX};
+	char tests[PATH_SIZE];
+
+	s->dir = s->file_dir = dir;
+	s->block = "run";
+	if (tree_each(s->tree_fd, s->size, dir, &taker, err) < 0)
+		return -1;
+	if (join(dir, TF_FILE_TESTS, tests) < 0)
+		return 0;
+	s->file_dir = tests;
+	return tree_each(s->tree_fd, s->size, tests, &taker, err);
 }
 
 int module_calls(int tree_fd, uint64_t size, const char *dir, jv *calls, struct sbx_error *err)
 {
 	struct search s = {.tree_fd = tree_fd, .size = size, .calls = jv_array()};
-	int result = 0;
 
 	s.places = json_append(jv_array(), json_set_str(json_set_str(jv_object(), "dir", dir), "key", ""));
+	int result = take_tests(&s, dir, err);
 	/* A module that calls itself ends at the limit. */
 	for (int i = 0; result == 0 && i < json_length(s.places); i++) {
 		auto_jv place = json_at(s.places, i);

@@ -1,5 +1,5 @@
-/* Which modules from elsewhere a directory calls: its own calls and those of the local modules that it calls, read
- * without understanding the rest of the configuration. */
+/* Which modules from elsewhere a directory calls: its own calls, those of its tests, and those of the local modules that
+ * they call, read without understanding the rest of the configuration. */
 #ifndef SBX_MODULE_CALLS_H
 #define SBX_MODULE_CALLS_H
 

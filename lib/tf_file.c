@@ -8,17 +8,31 @@
 #include "base.h"
 #include "tree.h"
 
-size_t tf_file_base(const char *name)
+/* The length of NAME before one of ENDINGS. */
+static size_t before(const char *name, const char *const *endings, size_t count)
 {
-	static const char *const endings[] = {".tf", ".tofu", ".tf.json", ".tofu.json"};
 	size_t len = strlen(name);
 
-	for (size_t i = 0; name[0] != '.' && i < ARRAY_LEN(endings); i++) {
+	for (size_t i = 0; name[0] != '.' && i < count; i++) {
 		size_t end = strlen(endings[i]);
 		if (len > end && strcmp(name + len - end, endings[i]) == 0)
 			return len - end;
 	}
 	return 0;
+}
+
+size_t tf_file_base(const char *name)
+{
+	static const char *const endings[] = {".tf", ".tofu", ".tf.json", ".tofu.json"};
+
+	return before(name, endings, ARRAY_LEN(endings));
+}
+
+int tf_file_is_test(const char *name)
+{
+	static const char *const endings[] = {".tftest.hcl", ".tftest.json"};
+
+	return before(name, endings, ARRAY_LEN(endings)) > 0;
 }
 
 int tf_file_is(const char *name)

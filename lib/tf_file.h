@@ -16,6 +16,10 @@ size_t tf_file_base(const char *name);
 int tf_file_is(const char *name);
 int tf_file_is_json(const char *name);
 
+/* 1 when it holds tests (.tftest.hcl, .tftest.json): right in a directory, and in its directory TF_FILE_TESTS. */
+#define TF_FILE_TESTS "tests"
+int tf_file_is_test(const char *name);
+
 /* Bytes of the file that the symlink NAME in DIR of a packed tree (SIZE bytes of TREE_FD) leads to: *BYTES, owned by the
  * caller. 1; 0: it is no symlink, leads to no file of at most TF_FILE_MAX bytes, or out. -1 as tree_find. */
 #define TF_FILE_MAX ((size_t)1 << 20) /* a file of configuration that somebody reads */

@@ -369,6 +369,21 @@ key() {
 	assert_equal "$(jq -r .outputs.said.value "$T"/var/ws/default/*/terraform.tfstate)" 'by git'
 }
 
+@test "modules that the tests of a directory run are fetched with it, and found by every tool" {
+	mkdir "$TREE/tests"
+	printf 'run "far" {\n  module {\n    source = "registry.test/acme/app/test"\n  }\n}\n' >"$TREE/tests/a.tftest.hcl"
+	sed -i 's/^tier: .*/tier: medium/' "$T/policy/tools/terraform_test.yaml"
+	inside 66 chain terraform_validate dir=envs/staging
+	assert_call not_fetched
+	inside 0 chain terraform_fetch dir=envs/staging
+	inside 0 chain terraform_validate dir=envs/staging
+	inside 0 chain terraform_test dir=envs/staging
+	assert_contains "$(member .result.stdout <<<"$output")" '1 passed'
+	sed -i 's/acme/other/' "$TREE/tests/a.tftest.hcl"
+	inside 77 chain terraform_fetch dir=envs/staging
+	assert_call module_not_allowed
+}
+
 @test "a list of modules that has another one under the name of one that is called" {
 	calls_module net 'git::https://git.test/net.git?ref=v1'
 	inside 0 chain terraform_fetch dir=envs/staging

@@ -171,6 +171,31 @@ static void test_symlinks(void)
 	gone("a/b/m.tf");
 }
 
+/* Terraform's names for them: test.tests.FILE.RUN. */
+static void test_tests(void)
+{
+	make_dir("a/b/tests");
+	make_dir("a/b/setup");
+	put("a/b/tests/one.tftest.hcl", "variables {\n  module = \"no\"\n}\nrun \"plain\" {\n  command = plan\n  assert {\n    condition = true\n  }\n}\n"
+					"run \"far\" {\n  module {\n    source  = \"x/y/z\"\n    version = \"1\"\n  }\n  variables { module = { source = \"no\" } }\n}\n");
+	put("a/b/two.tftest.hcl", "run near {\n  module { source = \"./setup\" }\n}\nmodule \"no\" {\n  source = \"x/y/no\"\n}\n");
+	put("a/b/setup/m.tf", "module \"net\" {\n  source = \"x/y/net\"\n}\n");
+	put("a/b/tests/m.tf", "module \"no\" {\n  source = \"x/y/no\"\n}\n");
+	CHECK_STR(calls(), "test.two.near.net x/y/net -\ntest.tests.one.far x/y/z 1\n");
+	put("a/b/tests/one.tftest.hcl", "run \"far\" {\n  module {\n    source = var.x\n  }\n}\n");
+	CHECK_STR(calls(), "module_unreadable");
+	gone("a/b/tests/one.tftest.hcl");
+	gone("a/b/two.tftest.hcl");
+	CHECK_STR(calls(), "");
+	put("a/b/j.tftest.json", "{\"run\":{\"far\":{\"module\":{\"source\":\"x/y/z\"}},\"plain\":{}},\"module\":{\"no\":{\"source\":\"x/y/no\"}}}");
+	CHECK_STR(calls(), "test.j.tftest.json.far x/y/z -\n");
+	put("a/b/j.tftest.json", "{\"run\":{\"far\":1}}");
+	CHECK_STR(calls(), "module_unreadable");
+	gone("a/b/j.tftest.json");
+	gone("a/b/tests/m.tf");
+	gone("a/b/setup/m.tf");
+}
+
 static jv list(const char *one, const char *other)
 {
 	return json_append(json_append(jv_array(), jv_string(one)), jv_string(other));
@@ -217,6 +242,7 @@ int main(void)
 	test_sources();
 	test_same();
 	test_symlinks();
+	test_tests();
 	test_lists();
 	CHECK(io_remove_tree(AT_FDCWD, place, &err) == 0);
 	return unit_done();
