@@ -19,6 +19,7 @@
 #include "relay.h"
 #include "state.h"
 #include "steps.h"
+#include "tf_run.h"
 
 static const char usage[] =
 	"usage: sbx-run-kubernetes --entry-fd N --inputs-fd N [--credentials-fd N] [--lock-fd N]... --control-fd N\n"
@@ -213,12 +214,11 @@ static int make_boot(struct start *s, size_t table_len, size_t inputs_len, struc
  * the Pod: after an apply nothing would know what exists. */
 static int refuse_state(const struct start *s, struct sbx_error *err)
 {
-	const char *backend = json_str(s->request, "backend");
+	enum tf_state_place place = tf_run_state_place(json_str(s->request, "backend"));
 
-	if (!json_has(s->request, "state") &&
-	    (backend == NULL || (strcmp(backend, "local") != 0 && strcmp(backend, "unknown") != 0)))
+	if (!json_has(s->request, "state") && place == TF_STATE_ELSEWHERE)
 		return 0;
-	if (backend != NULL && strcmp(backend, "unknown") == 0)
+	if (place == TF_STATE_UNKNOWN)
 		sbx_fail(err, SBX_CONFIG, "state_is_local",
 			 "nobody can read where this configuration keeps its state, and a file would be gone with the "
 			 "Pod");

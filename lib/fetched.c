@@ -140,18 +140,22 @@ static int check_record(jv record, jv list, jv *dirs, struct sbx_error *err)
 	return is_fetched_dir(dir) ? 0 : incomplete(err, "modules.json names a directory elsewhere");
 }
 
-/* The entry of CALL is there, and from where CALL says. */
+/* The entry of CALL is there, once, and from where CALL says. */
 static int has_record(jv records, jv call)
 {
 	const char *key = json_str(call, "key"), *wanted = json_str(call, "source");
+	int found = 0;
 
 	for (int i = 0, n = json_length(records); i < n; i++) {
 		auto_jv record = json_at(records, i);
 		const char *its = json_str(record, "Key"), *source = json_str(record, "Source");
-		if (its != NULL && source != NULL && strcmp(its, key) == 0)
-			return module_source_is_same(wanted, source);
+		if (its == NULL || source == NULL || strcmp(its, key) != 0)
+			continue;
+		if (found || !module_source_is_same(wanted, source))
+			return 0;
+		found = 1;
 	}
-	return 0;
+	return found;
 }
 
 static int check_manifest(const char *text, size_t len, const struct fetch_need *need, jv fetch, jv *dirs,

@@ -333,18 +333,16 @@ static int works_on_state(jv run)
 static int check_backend(const struct prepared *p, struct sbx_error *err)
 {
 	auto_jv workspace = json_object(p->run, "workspace"), state = json_object(workspace, "state");
-	const char *backend = p->job.backend;
+	enum tf_state_place place = tf_run_state_place(p->job.backend);
 
-	if (!tf_run_is_local(p->run) || backend == NULL || jv_is_valid(state) || !works_on_state(p->run))
+	if (place == TF_STATE_ELSEWHERE || !tf_run_is_local(p->run) || jv_is_valid(state) || !works_on_state(p->run))
 		return 0;
-	if (strcmp(backend, "unknown") == 0)
+	if (place == TF_STATE_UNKNOWN)
 		sbx_fail(err, SBX_CONFIG, "state_is_local",
 			 "nobody can read where this configuration keeps its state, and a file would be gone with the sandbox");
-	else if (strcmp(backend, "local") == 0)
-		sbx_fail(err, SBX_CONFIG, "state_is_local",
-			 "this configuration keeps its state in a file, which would be gone with the sandbox that writes it");
 	else
-		return 0;
+		sbx_fail(err, SBX_CONFIG, "state_is_local",
+			 "this configuration keeps its state where it would be gone with the sandbox that writes it");
 	return sbx_hint(err, "write a backend block of the type kubernetes, http or s3, or use a tool with workspace: {state: ...}, "
 			     "whose state is kept here");
 }

@@ -44,3 +44,13 @@ int tf_run_keeps(jv run, const char *what)
 	}
 	return count;
 }
+
+enum tf_state_place tf_run_state_place(const char *type)
+{
+	if (type == NULL)
+		return TF_STATE_ELSEWHERE;
+	if (strcmp(type, "unknown") == 0)
+		return TF_STATE_UNKNOWN;
+	/* A file beside the configuration; the memory of the process, which Terraform has for its own tests. */
+	return strcmp(type, "local") == 0 || strcmp(type, "inmem") == 0 ? TF_STATE_INSIDE : TF_STATE_ELSEWHERE;
+}

@@ -15,4 +15,9 @@ int tf_run_is_local(jv run);
  * NULL for either. */
 int tf_run_keeps(jv run, const char *what);
 
+/* Where a backend of TYPE (backend.h; NULL: nobody has looked) keeps its state. What is kept in the sandbox is gone with
+ * it. */
+enum tf_state_place { TF_STATE_ELSEWHERE, TF_STATE_INSIDE, TF_STATE_UNKNOWN };
+enum tf_state_place tf_run_state_place(const char *type);
+
 #endif

@@ -396,6 +396,11 @@ key() {
 	inside 0 chain terraform_fetch dir=envs/staging
 	assert_json .result.fetched.state kept
 	inside 0 chain terraform_validate dir=envs/staging
+	# Terraform takes the last of two.
+	jq -c '.Modules += [.Modules[] | select(.Key == "net")]' "$(product)/modules/modules.json" >"$T/twice"
+	cp "$T/twice" "$(product)/modules/modules.json"
+	inside 66 chain terraform_validate dir=envs/staging
+	assert_call not_fetched
 }
 
 @test "a person fills the same place by hand, with what is looked at in the same way" {

@@ -45,7 +45,7 @@ locked() { [ -e "$T/held/lock" ]; }
 }
 
 @test "a state that would be gone with the sandbox: neither planned nor applied by a tool for one that lies elsewhere" {
-	for block in '' 'backend "local" { path = "/tmp/far.tfstate" }' 'backend "http" { ' ; do
+	for block in '' 'backend "local" { path = "/tmp/far.tfstate" }' 'backend "inmem" {}' 'backend "http" { '; do
 		printf 'terraform {\n  %s\n}\nresource "terraform_data" "one" {}\n' "$block" >"$T/work/envs/far/main.tf"
 		run_sbx 78 sbx-call remote_plan dir=envs/far
 		assert_call state_is_local
