@@ -1,6 +1,7 @@
 /* One turn serves all. */
 #include "kube_loop.h"
 
+#include <stdio.h>
 #include <sys/signalfd.h>
 
 #include "clock.h"
@@ -58,7 +59,7 @@ static int serve_watch(struct kube_loop *l, struct sbx_error *err)
 		http_end(take_ptr(&l->watching));
 		l->watch_at = clock_mono_ms() + again_ms;
 	}
-	if (l->watching == NULL && clock_left_ms(l->watch_at) == 0)
+	if (l->watching == NULL && l->watch.owner[0] != '\0' && clock_left_ms(l->watch_at) == 0)
 		return begin_watch(l, err);
 	return 0;
 }
@@ -165,7 +166,7 @@ static int wait_ms(const struct kube_loop *l, int timeout_ms)
 
 	if (l->stop == KUBE_RUNS && l->deadline < next)
 		next = l->deadline;
-	if (l->watching == NULL && l->watch_at < next)
+	if (l->watching == NULL && l->watch.owner[0] != '\0' && l->watch_at < next)
 		next = l->watch_at;
 	if (l->log == NULL && !l->log_over && l->watch.pod.placed && l->log_at < next)
 		next = l->log_at;
@@ -266,7 +267,13 @@ int kube_loop_init(struct kube_loop *l, const struct kube *kube, const char *cal
 				.deadline = deadline};
 	relay_init(&l->relay, out);
 	l->signals = process_stop_fd(err);
-	return l->signals < 0 ? -1 : begin_watch(l, err);
+	return l->signals < 0 ? -1 : 0;
+}
+
+void kube_loop_own(struct kube_loop *l, const char *uid)
+{
+	snprintf(l->watch.owner, sizeof l->watch.owner, "%s", uid);
+	l->watch_at = clock_mono_ms();
 }
 
 void kube_loop_clear(struct kube_loop *l)

@@ -33,10 +33,13 @@ struct kube_loop {
 	struct sbx_error trouble; /* the stream is not ours, or the log is refused: it must be stopped */
 };
 
-/* The watch begins at once. Fails only for want of memory or descriptors. TERM, INT and HUP stay blocked afterwards. */
+/* Fails only for want of memory or descriptors. TERM, INT and HUP stay blocked afterwards. */
 int kube_loop_init(struct kube_loop *loop, const struct kube *kube, const char *call, int out, int control,
 		   int64_t deadline, struct sbx_error *err);
 void kube_loop_clear(struct kube_loop *loop);
+
+/* The Job with UID (less than KUBE_UID_SIZE) is ours: from now on its Pod is watched, and followed where it leads. */
+void kube_loop_own(struct kube_loop *loop, const char *uid);
 
 /* One turn, at most TIMEOUT_MS: returns after anything happened. */
 int kube_loop_turn(struct kube_loop *loop, int timeout_ms, struct sbx_error *err);

@@ -118,6 +118,19 @@ void kube_pod_read(struct kube_pod *to, jv pod)
 	read_reason(to, status);
 }
 
+static int is_controlled_by(jv metadata, const char *uid)
+{
+	auto_jv list = json_array(metadata, "ownerReferences");
+
+	for (int i = 0, n = json_length(list); i < n; i++) {
+		auto_jv owner = json_at(list, i);
+		const char *its = json_str(owner, "uid");
+		if (its != NULL && strcmp(its, uid) == 0 && json_bool(owner, "controller") == 1)
+			return 1;
+	}
+	return 0;
+}
+
 static int read_line(struct kube_watch *watch, struct sbx_error *err)
 {
 	auto_jv event = jv_invalid();
@@ -137,11 +150,12 @@ static int read_line(struct kube_watch *watch, struct sbx_error *err)
 		watch->again = 1;
 		return 0;
 	}
-	/* One call has one Pod. Another, which only a controller at fault could make, is none of ours. */
-	if (watch->pod.name[0] != '\0' && (name == NULL || strcmp(name, watch->pod.name) != 0))
+	/* A Pod that is being removed may have lost its owner before it was seen again. */
+	int is_known = watch->pod.name[0] != '\0' && name != NULL && strcmp(name, watch->pod.name) == 0;
+	if (strcmp(type, "BOOKMARK") == 0 ||
+	    (!is_known && (watch->pod.name[0] != '\0' || !is_controlled_by(metadata, watch->owner))))
 		return 0;
-	if (strcmp(type, "BOOKMARK") != 0)
-		kube_pod_read(&watch->pod, object);
+	kube_pod_read(&watch->pod, object);
 	if (strcmp(type, "DELETED") == 0) {
 		watch->pod.gone = 1;
 		if (!watch->pod.ended && watch->pod.why == KUBE_WHY_NONE)

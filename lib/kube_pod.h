@@ -5,6 +5,8 @@
 
 #include "json.h"
 
+enum { KUBE_UID_SIZE = 64 };
+
 enum kube_why {
 	KUBE_WHY_NONE,	      /* it lives, or waits for nothing bad */
 	KUBE_WHY_EXITED,      /* its process ended by itself */
@@ -26,8 +28,10 @@ struct kube_pod {
 	enum kube_why why;
 	char said[200]; /* the cluster's own words, printable */
 };
-/* A watch, cut into its lines. */
+/* A watch, cut into its lines. Labels are what anybody may write who may make a Pod: the call's own is the one that the
+ * Job OWNER controls, and of any other nothing is taken. */
 struct kube_watch {
+	char owner[KUBE_UID_SIZE]; /* the Job's uid; "": no Pod is ours */
 	struct buf line;
 	struct kube_pod pod;
 	int again; /* the server wants the watch to begin anew (ERROR, 410) */

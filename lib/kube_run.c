@@ -14,7 +14,6 @@
 
 static const int64_t request_ms = 10000;
 static const int64_t first_pause_ms = 250;
-enum { UID_SIZE = 64 };
 static const size_t job_max = (size_t)64 << 10;
 /* A Pod comes within milliseconds of its Job. One that does not was refused, and only an event says why. */
 static const int64_t no_pod_ms = 1000;
@@ -27,7 +26,7 @@ static const int64_t reader_ms = 30000;
 struct run {
 	const struct kube_task *t;
 	struct kube_loop loop;
-	char name[KUBE_NAME_SIZE], uid[UID_SIZE];
+	char name[KUBE_NAME_SIZE], uid[KUBE_UID_SIZE];
 	int made;			/* there may be a Job */
 	int began;			/* all that the Pod waits for may be there */
 	struct http_exchange *policies; /* the namespace's network policies, asked for beside the rest */
@@ -47,12 +46,13 @@ static int take_uid(struct run *r, const struct http_exchange *answer, struct sb
 		return -1;
 	auto_jv metadata = json_object(object, "metadata"), labels = json_object(metadata, "labels");
 	const char *uid = json_str(metadata, "uid"), *run = json_str(labels, KUBE_LABEL_RUN);
-	if (uid == NULL || strlen(uid) >= sizeof r->uid)
+	if (uid == NULL || uid[0] == '\0' || strlen(uid) >= sizeof r->uid)
 		return sbx_fail(err, SBX_PROTOCOL, "cluster_answer", "the API server's Job has no uid");
 	if (run == NULL || strcmp(run, r->t->job->run) != 0)
 		return sbx_fail(err, SBX_CANNOT_CREATE, "cluster_exists",
 				"there is a Job of this call that is not ours");
 	memcpy(r->uid, uid, strlen(uid) + 1);
+	kube_loop_own(&r->loop, r->uid);
 	return 0;
 }
 
@@ -194,7 +194,7 @@ static int drop_credentials(struct run *r, struct sbx_error *err)
 /* 1 with WHY when the Job's events say that no Pod can be made. */
 static int ask_why_no_pod(struct run *r, struct sbx_error *why, struct sbx_error *err)
 {
-	char query[128 + UID_SIZE], said[240] = "";
+	char query[128 + KUBE_UID_SIZE], said[240] = "";
 	auto_jv events = jv_invalid();
 	struct sbx_error ignored = SBX_ERROR_INIT;
 	int64_t until = clock_mono_ms() + request_ms;
@@ -304,8 +304,9 @@ static int stop_gently(struct run *r, struct sbx_error *err)
 
 	if (erase(r, KUBE_JOB, r->name, -1, until, err) < 0)
 		return -1;
+	/* Without the Job's uid no Pod was known for ours. */
 	if (l->watch.pod.name[0] == '\0')
-		return r->began ? see_it_gone(r, until, err) : 0;
+		return r->began || r->uid[0] == '\0' ? see_it_gone(r, until, err) : 0;
 	if (erase(r, KUBE_POD, l->watch.pod.name, -1, until, err) < 0)
 		return -1;
 	while (!pod_is_gone(l) && clock_left_ms(until) > 0)

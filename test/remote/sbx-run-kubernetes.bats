@@ -177,6 +177,19 @@ run_label() {
 	asked '^DELETE .*/jobs/.* 200'
 }
 
+@test "a Pod that has the call's label and is not the Job's is not followed; the Job's is" {
+	local mode
+	for mode in stranger-alone stranger-owned stranger-beside; do
+		started "$mode"
+		drive 0
+		assert_equal "$(said out 1)" hello
+		asked "^GET .*/pods/sbx-$CALL-abcde/log"
+		run -1 grep -q /stranger/ "$K/requests"
+		fake_api_stop
+		rm -rf "$K"
+	done
+}
+
 @test "a Pod that is never made: quota and admission are told apart by the Job's events" {
 	started no-pod-quota
 	drive 69

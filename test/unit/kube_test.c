@@ -94,7 +94,12 @@ static void check_pods(void)
 static void check_watch(void)
 {
 	static const char text[] =
-		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":{}}}\n"
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"0\"},\"spec\":{}}}\n"
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"1\",\"ownerReferences\":[{\"uid\":\"u\"}]}}}\n"
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"2\",\"ownerReferences\":[{\"uid\":\"v\","
+		"\"controller\":true}]}}}\n"
+		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"ownerReferences\":[{\"uid\":\"v\"},{\"uid\":"
+		"\"u\",\"controller\":true}]},\"spec\":{}}}\n"
 		"{\"type\":\"MODIFIED\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":{\"nodeName\":\"n\"}}}\n"
 		"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"b\"},\"status\":{\"phase\":\"Failed\"}}}\n"
 		"{\"type\":\"DELETED\",\"object\":{\"metadata\":{\"name\":\"b\"}}}\n";
@@ -105,12 +110,14 @@ static void check_watch(void)
 		struct kube_watch watch = KUBE_WATCH_INIT;
 		struct sbx_error err = SBX_ERROR_INIT;
 		int result = 0;
+		snprintf(watch.owner, sizeof watch.owner, "u");
 		for (size_t at = 0; at < sizeof text - 1; at += step) {
 			size_t left = sizeof text - 1 - at;
 			result |= kube_watch_feed(&watch, text + at, left < step ? left : step, &err);
 		}
 		CHECK(result == 0);
-		/* A second Pod is none of ours: its end is not this one's. */
+		/* Those of nobody, with another kind of owner or of another Job, are none of ours; nor is a second one, whose end
+		 * is not this one's. */
 		CHECK_STR(watch.pod.name, "a");
 		CHECK(watch.pod.placed && !watch.pod.ended && !watch.pod.gone);
 		CHECK(kube_watch_feed(&watch, expired, sizeof expired - 1, &err) == 0 && watch.again);
