@@ -103,3 +103,23 @@ kubectl --context=kind-here wait nodes --all --for=condition=Ready --timeout=120
 	kubectl '' 1
 	run_sbx 9 "${UP[@]}" SBX_EGRESS=192.0.2.1:6443 "$ROOT/scripts/up"
 }
+
+@test "where the API server is: an address of IPv6 stands in brackets everywhere; what is no address is refused before anything is made" {
+	kubectl fd00:10::1:6443 0
+	# Settings and policy are made of the same.
+	run_sbx 9 "${UP[@]}" "$ROOT/scripts/up"
+	local row
+	for row in '[fd00:10::1]:6443 fd00:10::1/128 6443' '192.0.2.1:443 192.0.2.1/32 443'; do
+		read -r address cidr port <<<"$row"
+		run -0 "$ROOT/scripts/cluster-egress" kubernetes-api "$address"
+		assert_contains "$output" "cidr: \"$cidr\""
+		assert_contains "$output" "port: $port}"
+	done
+	for row in fd00:10::1:6443 api.example:6443 192.0.2.1 '[192.0.2.1]:443' 192.0.2:443; do
+		rm -f "$BATS_TEST_TMPDIR/asked"
+		run -64 "$ROOT/scripts/cluster-egress" kubernetes-api "$row"
+		run_sbx 1 "${UP[@]}" SBX_EGRESS="$row" "$ROOT/scripts/up"
+		assert_contains "$stderr" SBX_EGRESS
+		run -1 grep -q ' apply ' "$BATS_TEST_TMPDIR/asked"
+	done
+}
