@@ -54,6 +54,19 @@ static int give_up_all(struct sbx_error *err)
 		       : sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot set no_new_privs");
 }
 
+/* In a Pod that file is the node's: no limit of the Pod counts what is written there, and the cluster shows its first lines to
+ * whoever sees the Pod. (Kubernetes' default; cluster/ admits no other place.) */
+static int cover_termination_log(struct sbx_error *err)
+{
+	static const char path[] = "/dev/termination-log";
+
+	if (access(path, F_OK) < 0 && errno == ENOENT)
+		return 0;
+	return mount("/dev/null", path, NULL, MS_BIND, NULL) == 0
+		       ? 0
+		       : sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot cover %s", path);
+}
+
 static int fence(const char *covered, int network, struct sbx_error *err)
 {
 	unsigned uid = getuid(), gid = getgid();
@@ -64,7 +77,7 @@ static int fence(const char *covered, int network, struct sbx_error *err)
 		return -1;
 	if (mount("none", covered, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0555") < 0)
 		return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot cover what is not the step's");
-	return give_up_all(err);
+	return cover_termination_log(err) < 0 ? -1 : give_up_all(err);
 }
 
 /* The filter before this one has refused calls of other architectures. */

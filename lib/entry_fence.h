@@ -1,6 +1,6 @@
 /* Between a step and what it must not have. In a cluster that is what was mounted for sbx-entry: in one Pod every process sees the same files and the same
  * network; so each step is started through a fence: user and mount namespaces of its own, where the directory of the boot
- * files, the credentials among them, is covered, and for a step that must not have it a network namespace with nothing in
+ * files, the credentials among them, and the file of last words on the node's disk are covered, and for a step that must not have it a network namespace with nothing in
  * it. In a sandbox of this machine, where no namespace can be made any more, it is a filter that refuses sockets of the
  * network. */
 #ifndef SBX_ENTRY_FENCE_H

@@ -52,6 +52,17 @@ teardown() { cluster_teardown; }
 	assert_contains "$(said out 1)" HOME=/tmp/home
 }
 
+@test "a step writes nothing to the node's disk: its last words are nobody's, and all else that it may write counts as memory" {
+	table step /opt/sbx/probe/probe append /dev/termination-log secret-of-the-step end step /opt/sbx/probe/probe cat /dev/termination-log end \
+		step /opt/sbx/probe/probe cat /proc/self/mounts end step /opt/sbx/probe/probe write /work/x kept end step /opt/sbx/probe/probe cat /work/x end
+	drive 0
+	assert_equal "$(frame exit .exit | tr '\n' ' ')" '0 0 0 0 0 '
+	assert_equal "$(said out 2)" ''
+	assert_equal "$(said out 5)" kept
+	# The last mount of a place is what a step sees there.
+	assert_contains "$(said out 3 | awk '$2 == "/dev/termination-log"' | tail -n 1)" ' dev '
+}
+
 @test "runs whose first act is a forbidden connection (20; SBX_CLUSTER_SHARE takes fewer): none gets through" {
 	local i runs
 	runs=$(share 20)
