@@ -133,7 +133,7 @@ static int read_answer(const struct kube_exec *exec, const struct secret *out, c
 	struct answer answer = {.given = given, .version = exec->version};
 	struct sbx_error unread = SBX_ERROR_INIT;
 
-	if (yaml_walk((const char *)out->data, out->len, "its answer", visit, &answer, &unread) < 0)
+	if (yaml_walk_foreign((const char *)out->data, out->len, "its answer", visit, &answer, &unread) < 0)
 		return unread.class == SBX_OS ? (*err = unread, -1) : failed(err, "gave an answer that cannot be read");
 	if (!answer.is_kind || !answer.is_version)
 		return failed(err, "gave something else than an ExecCredential of the version that was asked for");

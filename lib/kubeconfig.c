@@ -116,13 +116,21 @@ static int read_pem(const char *text, struct buf *out, struct sbx_error *err)
 	return base64_read_secret(text, strlen(text), &bytes, err) < 0 ? -1 : buf_add(out, bytes.data, bytes.len, err);
 }
 
+static int whole_path(const char *path, struct sbx_error *err)
+{
+	if (path[0] == '/')
+		return 0;
+	bad(err, "names a file without its whole path");
+	return sbx_hint(err, "kubectl config view --raw --minify --flatten writes one that has what such files hold in it");
+}
+
 static int read_pem_file(const char *path, struct buf *out, struct sbx_error *err)
 {
 	auto_free char *text = NULL;
 	size_t len;
 
-	if (path[0] != '/')
-		return bad(err, "names a file without its whole path");
+	if (whole_path(path, err) < 0)
+		return -1;
 	if (io_read_file(AT_FDCWD, path, KUBE_PEM_MAX, IO_TRUSTED, &text, &len, err) < 0)
 		return -1;
 	buf_reset(out);
@@ -133,8 +141,8 @@ static int read_pem_file(const char *path, struct buf *out, struct sbx_error *er
 enum form { WHOLE, ONE_LINE };
 static int read_secret_file(const char *path, enum form form, struct secret *out, struct sbx_error *err)
 {
-	if (path[0] != '/')
-		return bad(err, "names a file without its whole path");
+	if (whole_path(path, err) < 0)
+		return -1;
 	auto_fd fd = io_open_file(AT_FDCWD, path, IO_TRUSTED, err);
 	secret_clear(out);
 	if (fd < 0 || secret_read_fd(out, fd, LIMIT_SECRET, err) < 0)
@@ -260,22 +268,22 @@ static int read_text(const char *text, size_t len, const char *wanted, struct ku
 	struct context_members members = {.names = &names, .access = access};
 
 	if ((wanted != NULL ? set_text(&names.context, wanted, err)
-			    : yaml_walk(text, len, "the kubeconfig file", visit_current, &names, err)) < 0)
+			    : yaml_walk_foreign(text, len, "the kubeconfig file", visit_current, &names, err)) < 0)
 		return -1;
 	if (names.context == NULL)
 		return bad(err, "does not say which of its contexts is the current one");
-	if (yaml_walk(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
+	if (yaml_walk_foreign(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
 		return -1;
 	if (names.at_context < 0)
 		return bad(err, "has no context of the wanted name");
-	if (yaml_walk(text, len, "the kubeconfig file", visit_context, &members, err) < 0)
+	if (yaml_walk_foreign(text, len, "the kubeconfig file", visit_context, &members, err) < 0)
 		return -1;
 	names.at_context = -1; /* the same walk again, now for the two others */
-	if (yaml_walk(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
+	if (yaml_walk_foreign(text, len, "the kubeconfig file", visit_names, &names, err) < 0)
 		return -1;
 	if (names.at_cluster < 0 || names.at_user < 0)
 		return bad(err, "lacks the cluster or the user of the context");
-	return yaml_walk(text, len, "the kubeconfig file", visit_members, &members, err) < 0 ? -1
+	return yaml_walk_foreign(text, len, "the kubeconfig file", visit_members, &members, err) < 0 ? -1
 											     : is_complete(access, err);
 }
 

@@ -70,6 +70,7 @@ static int build(struct yaml_lex *lex, const struct yaml_item *first, jv *out, s
 	case YAML_BOOLEAN:
 		*out = first->number ? jv_true() : jv_false();
 		return 0;
+	case YAML_NULL:
 	case YAML_KEY:
 	case YAML_MAP_CLOSE:
 	case YAML_LIST_CLOSE:

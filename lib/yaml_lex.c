@@ -30,6 +30,7 @@ struct yaml_lex {
 	int has_event;
 	const char *name;
 	int started; /* the document has begun */
+	int nulls;   /* allowed */
 	struct level levels[LIMIT_YAML_DEPTH];
 	size_t depth;
 };
@@ -73,6 +74,11 @@ static void drop_event(struct yaml_lex *lex)
 	if (lex->has_event)
 		yaml_event_delete(&lex->event);
 	lex->has_event = 0;
+}
+
+void yaml_lex_allow_null(struct yaml_lex *lex)
+{
+	lex->nulls = 1;
 }
 
 void yaml_lex_free(struct yaml_lex *lex)
@@ -210,6 +216,10 @@ static int classify(const struct yaml_lex *lex, struct yaml_item *item, struct s
 	}
 	if (parse_integer(text, &item->number) == 0) {
 		item->token = YAML_INTEGER;
+		return 0;
+	}
+	if (lex->nulls && strcmp(text, "null") == 0) {
+		item->token = YAML_NULL;
 		return 0;
 	}
 	if (looks_like_word(text) || looks_like_number(text) || looks_like_date(text))

@@ -18,6 +18,7 @@ enum yaml_token {
 	YAML_STRING,  /* text: without control characters but tab and line feed */
 	YAML_INTEGER, /* number: within LIMIT_INTEGER */
 	YAML_BOOLEAN, /* number: 1 or 0 */
+	YAML_NULL,    /* plain null, after yaml_lex_allow_null */
 };
 
 struct yaml_item {
@@ -33,6 +34,9 @@ struct yaml_lex;
  * "no_memory". */
 struct yaml_lex *yaml_lex_new(const char *bytes, size_t len, const char *name, struct sbx_error *err);
 void yaml_lex_free(struct yaml_lex *lex); /* NULL is fine */
+/* For a file that other programs write, and that has null for what is not there: as a value it is a token. Every reader takes
+ * it for the same; of files that people write for us it is refused, for a text may have been meant. */
+void yaml_lex_allow_null(struct yaml_lex *lex);
 
 /* The next token; -1 with class 78 and "NAME:LINE:COLUMN: …": "yaml_syntax", "yaml_anchor", "yaml_tag",
  * "yaml_directive", "yaml_documents", "yaml_key", "yaml_duplicate_key", "yaml_quote" (a plain scalar that is not text

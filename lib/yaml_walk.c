@@ -70,20 +70,37 @@ static int walk_value(struct walk *w, const struct yaml_item *first, int depth, 
 		return walk_map(w, depth, err);
 	if (first->token == YAML_LIST_OPEN)
 		return walk_list(w, depth, err);
-	return w->visit(w->context, &w->place, first, err);
+	return first->token == YAML_NULL ? 0 : w->visit(w->context, &w->place, first, err);
 }
 
-int yaml_walk(const char *text, size_t len, const char *what, yaml_visitor *visit, void *context, struct sbx_error *err)
+static int walk(struct yaml_lex *lex, const char *what, yaml_visitor *visit, void *context, struct sbx_error *err)
 {
-	auto_yaml_lex *lex = yaml_lex_new(text, len, what, err);
 	struct walk w = {.lex = lex, .what = what, .visit = visit, .context = context, .place = {.index = -1}};
 	struct yaml_item item;
 
-	if (lex == NULL || yaml_lex_next(lex, &item, err) < 0)
+	if (yaml_lex_next(lex, &item, err) < 0)
 		return -1;
 	if (item.token != YAML_MAP_OPEN)
 		return sbx_fail(err, SBX_CONFIG, "yaml_syntax", "%s is no mapping", what);
 	if (walk_map(&w, 0, err) < 0)
 		return -1;
 	return yaml_lex_next(lex, &item, err);
+}
+
+int yaml_walk(const char *text, size_t len, const char *what, yaml_visitor *visit, void *context, struct sbx_error *err)
+{
+	auto_yaml_lex *lex = yaml_lex_new(text, len, what, err);
+
+	return lex == NULL ? -1 : walk(lex, what, visit, context, err);
+}
+
+int yaml_walk_foreign(const char *text, size_t len, const char *what, yaml_visitor *visit, void *context,
+		      struct sbx_error *err)
+{
+	auto_yaml_lex *lex = yaml_lex_new(text, len, what, err);
+
+	if (lex == NULL)
+		return -1;
+	yaml_lex_allow_null(lex);
+	return walk(lex, what, visit, context, err);
 }

@@ -20,11 +20,16 @@ struct yaml_place {
 typedef int yaml_visitor(void *context, const struct yaml_place *place, const struct yaml_item *item,
 			 struct sbx_error *err);
 
+typedef int yaml_walker(const char *text, size_t len, const char *what, yaml_visitor *visit, void *context,
+			struct sbx_error *err);
+
 /* Visit all scalars of the LEN bytes at TEXT, a mapping. WHAT names it in messages. The errors of yaml_lex.h and of
  * VISIT; "yaml_syntax" for what is no mapping, "yaml_depth" for what is nested too deeply or has a key that is too
  * long.
  */
-int yaml_walk(const char *text, size_t len, const char *what, yaml_visitor *visit, void *context,
-	      struct sbx_error *err);
+yaml_walker yaml_walk;
+
+/* The same for a text that a program of others wrote: what is null there is not visited, as if it were left out. */
+yaml_walker yaml_walk_foreign;
 
 #endif

@@ -468,6 +468,25 @@ plugin() {
 	request ".settings.exec = {\"vendor-auth\": \"$D/plugin\"}"
 }
 
+@test "kubeconfig: what kubectl writes for what is not there is left out; a file that it names by half a path is refused with a way out" {
+	started
+	kubeconfig "$PORT" 'token: not-a-secret-token'
+	cat >>"$K/kubeconfig" <<-'MORE'
+		- name: other
+		  user:
+		    exec: {apiVersion: client.authentication.k8s.io/v1, args: null, command: vendor-auth, env: null, provideClusterInfo: false}
+	MORE
+	sed -i 's/^preferences: {}/extensions: null/; s/namespace: ignored/namespace: null/' "$K/kubeconfig"
+	drive 0
+	# What is null is not there.
+	sed -i 's/token: not-a-secret-token/token: null/' "$K/kubeconfig"
+	drive 78
+	assert_equal "$(event failed .code)" kubeconfig
+	kubeconfig "$PORT" 'tokenFile: here/token'
+	drive 78
+	assert_contains "$(event failed .hint)" --flatten
+}
+
 @test "kubeconfig: a program gives the credential where the settings allow it by its name" {
 	started
 	plugin "printf '%s\n' \"\$0\" \"\$@\" >'$D/arguments'; env | sort >'$D/environment'

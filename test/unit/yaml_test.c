@@ -3,6 +3,7 @@
 #include "buf.h"
 #include "unit.h"
 #include "yaml_jv.h"
+#include "yaml_walk.h"
 #include "yaml_lex.h"
 #include "yaml_path.h"
 
@@ -102,6 +103,46 @@ static void test_ambiguous(void)
 	CHECK_STR(parsed("\"true\": a\n"), "{\"true\":\"a\"}");
 }
 
+struct seen {
+	char text[64];
+};
+
+static int note(void *context, const struct yaml_place *place, const struct yaml_item *item, struct sbx_error *unused)
+{
+	struct seen *seen = context;
+	size_t len = strlen(seen->text);
+
+	(void)item;
+	(void)unused;
+	snprintf(seen->text + len, sizeof seen->text - len, "%s ", place->path);
+	return 0;
+}
+
+/* What the two ways of walking visit in TEXT; the code of an error. */
+static const char *walked(yaml_walker *walk, const char *text)
+{
+	static struct seen seen;
+
+	seen.text[0] = '\0';
+	sbx_error_clear(&err);
+	return walk(text, strlen(text), "t", note, &seen, &err) < 0 ? err.code : seen.text;
+}
+
+static void test_null(void)
+{
+	static const char text[] = "a: null\nb: {c: [null, 1]}\nd: \"null\"\n";
+
+	CHECK_STR(walked(yaml_walk_foreign, text), "b.c d ");
+	CHECK_STR(walked(yaml_walk_foreign, "{\"a\":null,\"b\":2}"), "b ");
+	CHECK_STR(walked(yaml_walk, text), "yaml_quote");
+	CHECK_STR(walked(yaml_walk, "b: 1\n"), "b ");
+	/* The one spelling that is the same to every reader. */
+	CHECK_STR(walked(yaml_walk_foreign, "a: Null\n"), "yaml_quote");
+	CHECK_STR(walked(yaml_walk_foreign, "a: ~\n"), "yaml_quote");
+	CHECK_STR(walked(yaml_walk_foreign, "a:\n"), "yaml_quote");
+	CHECK_STR(walked(yaml_walk_foreign, "null: a\n"), "yaml_quote");
+}
+
 static void test_refusals(void)
 {
 	CHECK_STR(parsed("a: &x 1\nb: *x\n"), "yaml_anchor");
@@ -184,6 +225,7 @@ int main(void)
 {
 	test_values();
 	test_ambiguous();
+	test_null();
 	test_refusals();
 	test_limits();
 	test_lines();
