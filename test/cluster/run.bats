@@ -33,6 +33,19 @@ teardown() { cluster_teardown; }
 	cmp "$D/copy" "$D/tree/data"
 }
 
+@test "a log that the kubelet turns while it is read: nothing of it is lost" {
+	local quiet=(step /opt/sbx/probe/probe tcp "${API_SERVER%:*}" "${API_SERVER##*:}" end)
+	request '.limits.workdir = 67108864'
+	# A kubelet looks every ten seconds whether a log has more than 10 MiB; each connection that is silent takes two.
+	table step /opt/sbx/probe/probe size one 7000000 produce one one end step /opt/sbx/probe/probe size two 7000000 produce two two end \
+		"${quiet[@]}" "${quiet[@]}" "${quiet[@]}" "${quiet[@]}" "${quiet[@]}" "${quiet[@]}" step /opt/sbx/probe/probe print afterwards end
+	drive 0
+	[ "$(stat -c %s "$D/frames")" -gt 14000000 ]
+	assert_equal "$(frame artifact .size | tr '\n' ' ')" '7000000 7000000 '
+	assert_equal "$(sha256sum <"$D/two")" "$(head -c 7000000 /dev/zero | sha256sum)"
+	assert_equal "$(said out 9)" afterwards
+}
+
 @test "inputs over several Secrets" {
 	mkdir "$D/tree"
 	head -c 3000000 /dev/urandom >"$D/tree/data"

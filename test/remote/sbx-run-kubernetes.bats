@@ -12,6 +12,13 @@ started() { # MODE...
 	request
 }
 
+# fake_get RESOURCE: what there is of it.
+fake_get() {
+	local group=api/v1
+	[ "$1" != jobs ] || group=apis/batch/v1
+	curl -sS --cacert "$K/tls.crt" "https://127.0.0.1:$PORT/$group/namespaces/sandboxes/$1"
+}
+
 # The eight digits of the driver that made the Job.
 run_label() {
 	jq -r '.metadata.labels."sbx/run"' "$K/posted-job-sbx-$CALL"
@@ -421,6 +428,26 @@ run_label() {
 	: >"$K/requests"
 	run_sbx 0 bash -c "exec '$SBX_LIBEXEC/sbx-run-kubernetes' --mend $CALL <'$D/request'"
 	run -1 grep -q '^DELETE' "$K/requests"
+}
+
+@test "kill -9 of the driver before and behind each of its requests: --mend leaves nothing" {
+	local row
+	printf 'a-credential' >"$D/credentials"
+	# What is behind a stream is the end of it: a watch has none.
+	for row in before-{GET-networkpolicies,POST-jobs,GET-pods,POST-secrets,GET-log,DELETE-secrets,DELETE-jobs} \
+		behind-{GET-networkpolicies,POST-jobs,POST-secrets,GET-log,DELETE-secrets,DELETE-jobs}; do
+		started "kill-$row"
+		ln -s "$D/pid" "$K/victim"
+		kubernetes_script
+		run -137 "${ARGV[@]}" 3>&-
+		run_sbx 0 "$SBX_LIBEXEC/sbx-run-kubernetes" --mend "$CALL" <"$D/request"
+		# It said so because the server says so.
+		assert_equal "$(tail -n 2 "$K/requests" | cut -d' ' -f1,3 | tr '\n' ' ')" 'GET 200 GET 200 '
+		fake_get "jobs" | jq -e '.items == []'
+		fake_get "pods" | jq -e '.items == []'
+		fake_api_stop
+		rm -rf "$K"
+	done
 }
 
 @test "--mend says when something stays" {
