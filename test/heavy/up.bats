@@ -88,6 +88,32 @@ kubectl --context=kind-here wait nodes --all --for=condition=Ready --timeout=120
 	run -1 grep -q '^kind' "$BATS_TEST_TMPDIR/asked"
 }
 
+@test "what is not said, or cannot be asked, is named: up, verify and down" {
+	local row
+	kubectl 192.0.2.1:6443 0
+	row=(env -u SBX_CONTEXT -u SBX_IMAGE -u SBX_KIND -u SBX_OVERLAY PATH="$BATS_TEST_TMPDIR/bin:$PATH" "SBX_OUT=$BATS_TEST_TMPDIR/out")
+	run_sbx 1 "${row[@]}" "$ROOT/scripts/verify"
+	assert_contains "$stderr" 'SBX_CONTEXT must'
+	run_sbx 1 "${row[@]}" SBX_CONTEXT=fake "$ROOT/scripts/verify"
+	assert_contains "$stderr" 'SBX_IMAGE must'
+	run_sbx 1 "${row[@]}" SBX_CONTEXT=fake SBX_IMAGE=localhost/x:1 "$ROOT/scripts/verify"
+	assert_contains "$stderr" "there is no $BATS_TEST_TMPDIR/out"
+	run_sbx 1 "${row[@]}" "$ROOT/scripts/down"
+	assert_contains "$stderr" 'SBX_CONTEXT must'
+	run_sbx 1 "${row[@]}" SBX_CONTEXT=fake SBX_OVERLAY=none "$ROOT/scripts/down"
+	assert_contains "$stderr" 'no cluster/none'
+	[ ! -e "$BATS_TEST_TMPDIR/asked" ]
+	stands_in kubectl 'case "$*" in *" get namespaces "*) echo "error: context \"fake\" does not exist" >&2; exit 1 ;; esac'
+	run_sbx 1 "${UP[@]}" "$ROOT/scripts/up"
+	assert_contains "$stderr" 'context "fake" does not exist'
+	stands_in kubectl 'case "$*" in *" get runtimeclass "*) exit 1 ;; esac'
+	run_sbx 1 "${UP[@]}" "$ROOT/scripts/up"
+	assert_contains "$stderr" 'no RuntimeClass gvisor'
+	# One that is all there gets further: the same stand-in says nothing against it.
+	kubectl 192.0.2.1:6443 0
+	run_sbx 9 "${UP[@]}" "$ROOT/scripts/up"
+}
+
 @test "a cluster that does not say where its API server is: a sentence, and nothing is made" {
 	local row
 	for row in :1 :0 ::0; do
