@@ -234,6 +234,8 @@ static enum kube_answer read_status(int status, const char *said, const char *do
 	case 401:
 		sbx_fail(err, SBX_CONFIG, "cluster_unauthenticated", "cannot %s: the API server does not know us",
 			 doing);
+		sbx_hint(err, "the credential in the kubeconfig is wrong, or its time is over; make up writes another one "
+			      "for the driver");
 		return KUBE_REFUSED;
 	case 403:
 		return forbidden(said, doing, err);
@@ -299,7 +301,7 @@ enum kube_answer kube_read_status(int status, const char *said, const char *doin
 	if (status >= 200 && status < 300)
 		return KUBE_OK;
 	enum kube_answer answer = read_status(status, said, doing, err);
-	if (said[0] != '\0')
+	if (said[0] != '\0' && err->hint[0] == '\0')
 		sbx_hint(err, "the API server says: %s", said);
 	return answer;
 }

@@ -107,6 +107,11 @@ run_label() {
 		started "job-$mode"
 		drive "$want"
 		assert_equal "$mode $(event failed .code)" "$mode $code"
+		case $mode in
+		unauthorized) assert_contains "$(event failed .hint)" 'make up' ;;
+		redirect) assert_contains "$(event failed .hint)" 'no token goes' ;;
+		forbidden | quota | denied | missing | invalid) assert_contains "$(event failed .hint)" 'the API server says' ;;
+		esac
 		# Nothing that a Pod would mount was sent.
 		run -1 grep -q '^POST /api/v1/namespaces/sandboxes/secrets' "$K/requests"
 		fake_api_stop
