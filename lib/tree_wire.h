@@ -1,4 +1,4 @@
-/* The bytes of a packed tree, shared by the packer (tree.c) and the reader (tree_unpack.c):
+/* The bytes of a packed tree, shared by the packer (tree.c) and the reader (tree_read.c):
  *
  *     "sbx-tree/1\n", then for each entry, a directory before what it holds and names in byte order:
  *     u32 kind, path (wire.h field); FILE and PROGRAM: u64 size and that many bytes; SYMLINK: target (wire.h field);
