@@ -63,7 +63,7 @@ int tree_follow(int fd, uint64_t size, const char *path, char out[PATH_MAX], str
 			return -1;
 		if (is_link == 0)
 			continue;
-		if (++links > LINKS_MAX || snprintf(more, sizeof more, "%s", p) >= PATH_MAX)
+		if (++links > LINKS_MAX || target[0] == '/' || snprintf(more, sizeof more, "%s", p) >= PATH_MAX)
 			return leads_nowhere(path, err);
 		go_up(out);
 		snprintf(rest, sizeof rest, "%s/%s", target, more);

@@ -347,6 +347,57 @@ static void test_each(void)
 	CHECK_STR(err.code, "bad_tree");
 }
 
+/* A symlink of a tree that nobody has packed: what came from elsewhere may hold any. */
+static void add_link(struct buf *b, const char *path, const char *target)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	wire_put_u32(b, 4, &err);
+	wire_put_str(b, path, &err);
+	wire_put_str(b, target, &err);
+}
+
+static void test_follow(void)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_buf b = BUF_INIT(4096);
+	static const struct {
+		const char *path, *real; /* "-": nowhere */
+		int followed;
+	} cases[] = {
+		{"a/b", "a/b", 0},	   {".", "", 0},	{"to/x", "far/away/x", 1}, {"./a//../to", "far/away", 1},
+		{"in/y", "far/away/y", 1}, {"to/../z", "far/z", 1}, {"top", "", 1},	   {"top/to/q", "far/away/q", 1},
+		{"circle", "-", 0},	   {"circle/x", "-", 0}, {"..", "-", 0},	   {"a/../../b", "-", 0},
+		{"out", "-", 0},	   {"out/x", "-", 0},	{"absolute", "-", 0},
+	};
+	char real[PATH_MAX];
+
+	buf_add_str(&b, "sbx-tree/1\n", &err);
+	add_link(&b, "absolute", "/etc");
+	add_link(&b, "circle", "there");
+	add_link(&b, "in", "to");
+	add_link(&b, "out", "../x");
+	add_link(&b, "there", "circle");
+	add_link(&b, "to", "far/away");
+	add_link(&b, "top", ".");
+	wire_put_u32(&b, 0, &err);
+	auto_fd fd = io_sealed_memfd("tree", b.data, b.len, &err);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int followed = tree_follow(fd, b.len, cases[i].path, real, &err);
+		printf("# %s\n", cases[i].path);
+		if (strcmp(cases[i].real, "-") == 0) {
+			CHECK(followed == -1);
+			CHECK_STR(err.code, "unsafe_tree");
+			sbx_error_clear(&err);
+		} else {
+			CHECK(followed == cases[i].followed);
+			CHECK_STR(real, cases[i].real);
+		}
+	}
+	CHECK(tree_follow(fd, b.len - 1, "a", real, &err) == -1);
+	CHECK_STR(err.code, "bad_tree");
+}
+
 int main(void)
 {
 	struct sbx_error err = SBX_ERROR_INIT;
@@ -361,6 +412,7 @@ int main(void)
 	test_forged();
 	test_find();
 	test_each();
+	test_follow();
 	close(root_fd);
 	io_remove_tree(AT_FDCWD, root, &err);
 	return unit_done();
