@@ -76,6 +76,7 @@ static int take_log(void *context, const char *bytes, size_t len, struct sbx_err
 	auto_buf stream = BUF_INIT(2 * RELAY_PIECE);
 	l->log_skip -= known;
 	l->log_seen += len - known;
+	l->log_moved_at = clock_mono_ms();
 	if (frame_lines_feed(&l->lines, bytes + known, len - known, &stream, err) < 0)
 		return -1;
 	return stream.len > 0 ? relay_feed(&l->relay, stream.data, stream.len, err) : 0;
@@ -135,10 +136,23 @@ static void read_log_end(struct kube_loop *l)
 	}
 }
 
+/* Of a container that has ended nothing more is to be waited for; but a kubelet can forget who follows a log, as when it
+ * turns it. Such a stream is asked for anew. */
+static int is_stalled(const struct kube_loop *l)
+{
+	int64_t since = l->ended_at > l->log_moved_at ? l->ended_at : l->log_moved_at;
+
+	return l->log != NULL && l->ended_at != 0 && relay_has_room(&l->relay) && clock_mono_ms() - since > log_lag_ms;
+}
+
 static int serve_log(struct kube_loop *l, struct sbx_error *err)
 {
 	const struct kube_pod *pod = &l->watch.pod;
 
+	if (pod->ended && l->ended_at == 0)
+		l->ended_at = clock_mono_ms();
+	if (is_stalled(l))
+		http_end(take_ptr(&l->log));
 	if (l->log != NULL && http_state(l->log) != HTTP_RUNNING) {
 		read_log_end(l);
 		http_end(take_ptr(&l->log));
@@ -151,8 +165,7 @@ static int serve_log(struct kube_loop *l, struct sbx_error *err)
 		return 0;
 	l->log_skip = l->log_seen;
 	l->log_last = pod->ended;
-	if (pod->ended && l->ended_at == 0)
-		l->ended_at = clock_mono_ms();
+	l->log_moved_at = clock_mono_ms();
 	l->log = kube_log(l->kube, pod->name, KUBE_CONTAINER, take_log, l, err);
 	return l->log != NULL ? 0 : -1;
 }

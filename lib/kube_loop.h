@@ -23,6 +23,7 @@ struct kube_loop {
 	uint64_t log_seen, log_skip; /* bytes of the log that were taken; still to be passed over after a new start */
 	int log_last; /* the request that runs was made when the container's end was known: what it gets is all there is
 		       */
+	int64_t log_moved_at;	  /* when the request that runs was made, or brought something last */
 	int64_t ended_at;	  /* when the container's end was known; 0: it is not */
 	int not_found;	/* how often the log's Pod was not there, though nobody said that it is gone */
 	int log_over;	/* nothing more comes */

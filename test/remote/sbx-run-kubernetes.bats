@@ -241,6 +241,18 @@ run_label() {
 	assert_equal "$(jq -rs 'map(select(.type == "out") | .text | length) | add' "$D/lines")" $((64 * 65536 + 6))
 }
 
+@test "a log that says no more, though its container has ended, is asked for anew; one that came to its end is not" {
+	started log-stall
+	drive 0
+	assert_equal "$(said out 1)" hello
+	assert_equal "$(asked '/log?.* 200$')" 2
+	fake_api_stop
+	rm -rf "$K"
+	started
+	drive 0
+	assert_equal "$(asked '/log?.* 200$')" 1
+}
+
 @test "a watch that has expired begins anew" {
 	started watch-expired-once
 	drive 0
