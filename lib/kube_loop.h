@@ -21,13 +21,12 @@ struct kube_loop {
 	int64_t watch_at, log_at;    /* when to try (again) */
 	int64_t placed_at;	     /* when the Pod had a node; 0: it has none */
 	uint64_t log_seen, log_skip; /* bytes of the log that were taken; still to be passed over after a new start */
-	int log_last; /* the request that runs was made when the container's end was known: what it gets is all there is
-		       */
-	int64_t log_moved_at;	  /* when the request that runs was made, or brought something last */
-	int64_t ended_at;	  /* when the container's end was known; 0: it is not */
-	int not_found;	/* how often the log's Pod was not there, though nobody said that it is gone */
-	int log_over;	/* nothing more comes */
-	int control;  /* -1: none, or heard */
+	int64_t log_moved_at;	     /* when the request that runs was made, or brought something last */
+	int log_last;		     /* that request was made when the container's end was known: it gets all there is */
+	int log_over;		     /* nothing more comes */
+	int not_found;		     /* how often the log's Pod was not there, though nobody said that it is gone */
+	int64_t ended_at;	     /* when the container's end was known; 0: it is not */
+	int control;		     /* -1: none, or heard */
 	int signals;
 	int64_t deadline;
 	enum kube_stop stop;	  /* why it is to end; the first reason stands */
