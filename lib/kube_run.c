@@ -6,6 +6,7 @@
 
 #include "boot.h"
 #include "clock.h"
+#include "http_status.h"
 #include "kube_end.h"
 #include "kube_make.h"
 #include "kube_mend.h"
@@ -68,17 +69,29 @@ static int check_warning(const struct http_exchange *answer, struct sbx_error *e
 	return sbx_hint(err, "the API server says: %s", said);
 }
 
-/* The Job of this name that is there already. */
+/* The Job of this name that is there already; asked for until REQUEST_MS have passed. */
 static struct http_exchange *find_job(struct run *r, struct sbx_error *err)
 {
 	int64_t until = clock_mono_ms() + request_ms;
-	struct http_exchange *answer = kube_get(r->t->kube, KUBE_JOB, r->name, until, err);
 
-	if (answer != NULL && kube_loop_await(&r->loop, answer, until + first_pause_ms, err) >= 0 &&
-	    kube_read(answer, "find the Job", err) == KUBE_OK)
-		return answer;
-	http_end(answer);
-	return NULL;
+	for (;;) {
+		struct sbx_error why = SBX_ERROR_INIT;
+		struct http_exchange *answer = kube_get(r->t->kube, KUBE_JOB, r->name, until, err);
+		if (answer == NULL || kube_loop_await(&r->loop, answer, until + first_pause_ms, err) < 0) {
+			http_end(answer);
+			return NULL;
+		}
+		enum kube_answer got = kube_read(answer, "find the Job", &why);
+		if (got == KUBE_OK)
+			return answer;
+		http_end(answer);
+		if (got != KUBE_AGAIN || clock_left_ms(until) == 0 || kube_loop_is_to_end(&r->loop)) {
+			*err = why;
+			return NULL;
+		}
+		if (kube_loop_pause(&r->loop, first_pause_ms, err) < 0)
+			return NULL;
+	}
 }
 
 static int create_job(struct run *r, struct sbx_error *err)
@@ -95,13 +108,13 @@ static int create_job(struct run *r, struct sbx_error *err)
 		return -1;
 	}
 	struct http_exchange *answer = take_ptr(&job.answer);
-	if (http_status(answer) == 409) {
+	if (http_status(answer) == STATUS_CONFLICT) {
 		http_end(answer);
 		answer = find_job(r, err);
 	}
 	int result = answer != NULL ? take_uid(r, answer, err) : -1;
-	/* Another's is left alone. */
-	r->made = result == 0;
+	/* Another's is left alone; one that nobody can tell us of may be ours. */
+	r->made = result == 0 || (answer == NULL && err->class == SBX_UNAVAILABLE);
 	if (result == 0)
 		result = check_warning(answer, err);
 	http_end(answer);

@@ -133,6 +133,21 @@ run_label() {
 	assert_equal "$(jq -rs 'map(.type) | join(" ")' "$D/lines")" 'hello step out exit end'
 }
 
+@test "a create whose answer was lost, and a server that does not say at once what there is" {
+	started job-lost-once find-busy-once
+	drive 0
+	assert_equal "$(asked "^GET .*/jobs/sbx-$CALL ")" 2
+	fake_api_stop
+	rm -rf "$K"
+	# It may be ours: it does not stay.
+	started job-lost-once find-busy
+	request '.limits.deadline_ms = 1500'
+	drive 69
+	assert_equal "$(event failed .code)" cluster_busy
+	asked "^DELETE .*/jobs/sbx-$CALL 200"
+	run -1 grep -q '^POST .*secrets' "$K/requests"
+}
+
 @test "HTML from a proxy, answers that are cut off: not begun, and removed all the same" {
 	local row mode code
 	for row in job-html:cluster_busy job-truncated:server_cut secret-html:cluster_busy; do
