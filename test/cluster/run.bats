@@ -41,6 +41,7 @@ teardown() { cluster_teardown; }
 		"${quiet[@]}" "${quiet[@]}" "${quiet[@]}" "${quiet[@]}" "${quiet[@]}" "${quiet[@]}" step /opt/sbx/probe/probe print afterwards end
 	drive 0
 	[ "$(stat -c %s "$D/frames")" -gt 14000000 ]
+	sed -i '/^{"type":"data"/d' "$D/lines"
 	assert_equal "$(frame artifact .size | tr '\n' ' ')" '7000000 7000000 '
 	assert_equal "$(sha256sum <"$D/two")" "$(head -c 7000000 /dev/zero | sha256sum)"
 	assert_equal "$(said out 9)" afterwards
@@ -153,6 +154,28 @@ teardown() { cluster_teardown; }
 	assert_equal "$(frame exit .exit)" 0
 	assert_equal "$(frame end .stopped)" true
 	nothing_left
+}
+
+@test "nobody enters a sandbox that runs, nor does an administrator; its log can be read" {
+	local pods=/api/v1/namespaces/sbx-sandbox/pods pod way
+	probe_step polite left
+	kubernetes_script
+	"${ARGV[@]}" 3>&- {HOLD}<&- 2>"$D/stderr" &
+	local pid=$!
+	wait_until 20 grep -q ' step 1 ' "$D/frames"
+	pod=$(kube get pods --namespace=sbx-sandbox --selector="sbx/call=$CALL" --output='jsonpath={.items[0].metadata.name}')
+	for way in 'exec?command=x&stdout=1' 'attach?stdout=1' 'portforward?ports=80' proxy/; do
+		run -1 kube create --raw "$pods/$pod/$way" -f /dev/null
+		assert_contains "$output" 'a sandbox is not entered'
+	done
+	run -1 kube patch pod "$pod" --namespace=sbx-sandbox --subresource=ephemeralcontainers --patch '{"spec": {"ephemeralContainers": [{"name": "e",
+		"image": "localhost/none:1", "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}}'
+	assert_contains "$output" 'a sandbox is not entered'
+	kube logs "$pod" --namespace=sbx-sandbox | grep -q '^sbx-line '
+	echo stop >"$D/control"
+	wait "$pid" || true
+	frames
+	assert_equal "$(frame exit .exit)" 0
 }
 
 @test "out of memory is told apart" {
