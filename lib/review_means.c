@@ -45,7 +45,7 @@ static void put_permissions(struct writer *w, jv credential)
 	if (!jv_is_valid(permissions))
 		return;
 	writer_put(w, ", may ");
-	writer_value(w, permissions);
+	writer_list(w, permissions, LIMIT_ARGV);
 }
 
 static void put_credentials(struct writer *w, jv policy)
