@@ -14,7 +14,7 @@ setup_file() {
 		NS=
 		skip 'no API server that we may start anew: SBX_STOP_API, SBX_START_API, SBX_HOST'
 	fi
-	make_state basic "$F/first"
+	make_state basic "$F/first" :
 	cp -r "$F/first" "$F/t"
 	echo 'providers: {jwt: {issuer: "https://sbx.example", algorithm: ES256}}' >>"$F/t/sbx.yaml"
 	publish
