@@ -316,19 +316,6 @@ provider() {
 	assert_equal "$output" "$whole"
 }
 
-@test "a large plan is read in little memory" {
-	local size
-	ldd "$SBX_BIN/sbx-plan" | grep -q asan && skip "sanitizers need more than this program may have"
-	jq -nc '[range(20000) | {address: "module.m[\(.)].t.n", mode: "managed", type: "t", name: "n",
-			change: {actions: (if . % 100 == 0 then ["delete"] else ["update"] end), before: {text: ("x" * 300)}, after: {text: ("y" * 300)}}}] as $changes
-		| {format_version: "1.2", planned_values: {root_module: {}}, resource_changes: $changes, configuration: {root_module: {}}}' >"$BATS_TEST_TMPDIR/p"
-	size=$(stat -c %s "$BATS_TEST_TMPDIR/p")
-	[ "$size" -gt 10000000 ]
-	run_sbx 0 sh -c 'ulimit -v 60000; exec sbx-plan <"$1"' - "$BATS_TEST_TMPDIR/p"
-	assert_json '[.total, (.findings | length), .counts.delete, .counts.update, .safe_total] | join(" ")' "200 200 200 19800 19800"
-	assert_json '[.findings[].verdict] | unique | join(" ")' destructive
-}
-
 @test "confined before the first byte: no open, no exec, no new descriptor" {
 	local pid
 	ldd "$SBX_BIN/sbx-plan" | grep -q asan && skip "sanitizers need more than this program may have"
