@@ -36,8 +36,8 @@ became() {
 	became asked:cancelled
 	point_at cred after renameat '#-#.json'
 	became asked:cancelled
-	# Who mints, who will revoke, the command.
-	point_at cred group-after clone3 - 3
+	# Who mints, and stays to revoke; the command.
+	point_at cred group-after clone3 - 2
 	became asked:cancelled
 	# The request to mint, the call, the request to revoke: the command has ended by then.
 	point_at cred after write 'pipe:[#]' 3
