@@ -285,11 +285,13 @@ $(filter-out test-fuzz test-conformance test-load,$(suites:%=test-%)): test-%:
 	@$(MAKE) $(all_cores) --no-print-directory test-build
 	@SBX_BUILD=$(abspath $(BUILD)) scripts/test $(or $(FILES:%=test/$*/%.bats),test/$*)
 
-# The same tests, but for those of what has no sanitizers: the programs in and around the sandbox are static.
+# The same tests, and those of other suites that fail by what they are given, not by a clock; but for those of what has no sanitizers: the programs in and
+# around the sandbox are static.
+sanitized_heavy := calls sbx-approve-once sbx-cred-ends sbx-cred-jwt-forged sealed-plan sealed-plan-inside sealed-state
 test-sanitize:
 	@scripts/deps test
 	@$(MAKE) $(all_cores) --no-print-directory $(sanitized) test-build
-	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote --without sbx-run-local sbx-entry sbx-signed links
+	@SBX_BUILD=$(abspath $(BUILD)-sanitize) scripts/test --with remote $(sanitized_heavy:%=--with heavy/%.bats) --without sbx-run-local sbx-entry sbx-signed links
 
 # All fuzz targets over many changed inputs, with sanitizers; make fuzz goes on from there.
 test-fuzz:
