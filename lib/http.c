@@ -42,6 +42,7 @@ struct http_exchange {
 	int64_t retry_ms;
 	int paused;
 	enum http_state state;
+	char words[CURL_ERROR_SIZE]; /* of libcurl, for what its code does not tell apart */
 	struct sbx_error trouble;
 };
 
@@ -320,6 +321,7 @@ static int set_behaviour(struct http_exchange *x)
 			       curl_easy_setopt(easy, CURLOPT_WRITEDATA, x) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_HEADERDATA, x) == CURLE_OK &&
+			       curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, x->words) == CURLE_OK &&
 			       curl_easy_setopt(easy, CURLOPT_PRIVATE, x) == CURLE_OK
 		       ? 0
 		       : -1;
@@ -405,6 +407,18 @@ const struct sbx_error *http_trouble(const struct http_exchange *x)
 	return &x->trouble;
 }
 
+/* A connection that ends while its handshake goes on (a server, or what stands before it, that starts or ends) has the same
+ * code as a peer that is not the one: the words alone tell. Others than these are those of a peer. */
+static int is_cut_handshake(const struct http_exchange *x)
+{
+	static const char *const ends[] = {"SSL_ERROR_SYSCALL", "reset by peer", "unexpected eof", "Broken pipe"};
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (strstr(x->words, ends[i]) != NULL)
+			return 1;
+	return 0;
+}
+
 static void note_broken(struct http_exchange *x, CURLcode code)
 {
 	struct sbx_error *err = &x->trouble;
@@ -415,6 +429,11 @@ static void note_broken(struct http_exchange *x, CURLcode code)
 	if (x->is_sent && code != CURLE_OPERATION_TIMEDOUT) {
 		sbx_fail(err, SBX_UNAVAILABLE, "server_cut", "the server's answer was cut off: %s",
 			 curl_easy_strerror(code));
+		return;
+	}
+	/* Nothing was asked yet. */
+	if (code == CURLE_SSL_CONNECT_ERROR && is_cut_handshake(x)) {
+		sbx_fail(err, SBX_UNAVAILABLE, "server_unreachable", "the server ended the connection before it could be asked");
 		return;
 	}
 	switch ((int)code) {

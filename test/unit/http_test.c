@@ -1,5 +1,5 @@
-/* http: servers that are none, that nobody reaches, that take a connection and say nothing, and that take a request and
- * hang up. */
+/* http: servers that are none, that nobody reaches, that take a connection and say nothing, that cut the handshake, and that
+ * take a request and hang up. */
 #include "http.h"
 
 #include <arpa/inet.h>
@@ -83,6 +83,54 @@ static void check_silence(void)
 	CHECK_STR(ask(at.sin_port), "server_timeout");
 	base_close_fd(&fd);
 	CHECK_STR(ask(at.sin_port), "server_unreachable");
+}
+
+/* How a server that is no TLS server, or ends, may answer a client's first bytes. */
+enum greeting { GREETING_END, GREETING_RESET, GREETING_PLAIN, GREETING_ALERT };
+
+static void greet(int listener, enum greeting greeting)
+{
+	static const char plain[] = "HTTP/1.1 400 Bad Request\r\n\r\n", alert[] = "\x15\x03\x03\x00\x02\x02\x28"; /* handshake_failure */
+	const struct linger now = {.l_onoff = 1};
+	char hello[4096];
+
+	for (;;) {
+		auto_fd fd = accept(listener, NULL, NULL);
+		if (fd < 0 || read(fd, hello, sizeof hello) < 1)
+			continue;
+		if (greeting == GREETING_RESET)
+			setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+		else if (greeting == GREETING_PLAIN && write(fd, plain, sizeof plain - 1) < 1)
+			_exit(1);
+		else if (greeting == GREETING_ALERT && write(fd, alert, sizeof alert - 1) < 1)
+			_exit(1);
+	}
+}
+
+/* A handshake that is cut was no answer; one that somebody else speaks is. */
+static void check_handshakes(void)
+{
+	static const struct {
+		enum greeting greeting;
+		const char *code;
+	} cases[] = {{GREETING_END, "server_unreachable"},
+		     {GREETING_RESET, "server_unreachable"},
+		     {GREETING_PLAIN, "server_not_trusted"},
+		     {GREETING_ALERT, "server_not_trusted"}};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+		socklen_t len = sizeof at;
+		auto_fd fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		CHECK(bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 8) == 0 &&
+		      getsockname(fd, (struct sockaddr *)&at, &len) == 0);
+		pid_t server = fork();
+		if (server == 0)
+			greet(fd, cases[i].greeting);
+		CHECK_STR(ask(at.sin_port), cases[i].code);
+		kill(server, SIGKILL);
+		waitpid(server, NULL, 0);
+	}
 }
 
 /* One request of a connection, with a body of four bytes unless it is a GET: 'G', or the body's first byte; 0 when
@@ -192,6 +240,7 @@ int main(void)
 {
 	check_servers();
 	check_silence();
+	check_handshakes();
 	check_once();
 	return unit_done();
 }
