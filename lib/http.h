@@ -1,4 +1,4 @@
-/* HTTPS with one server, several exchanges side by side: the only includer of curl.h. No redirect is followed, no
+/* HTTPS with one server, several exchanges side by side, by libcurl. No redirect is followed, no
  * proxy, no environment and no file of the caller's is looked at, and every answer has a maximum. An exchange is
  * started, the client is turned until it is done, and its owner looks at it; nothing blocks but http_turn. */
 #ifndef SBX_HTTP_H
