@@ -6,6 +6,33 @@
 #include <string.h>
 #include <sys/mman.h>
 
+enum { WIPE_PAGES = 64 }; /* asked about at once */
+
+/* Page by page, as they come into use: a place is as large as a secret may be, and most secrets are not. */
+static void lock(void *map, size_t size)
+{
+#ifdef MLOCK_ONFAULT
+	if (mlock2(map, size, MLOCK_ONFAULT) == 0)
+		return;
+#endif
+	(void)mlock(map, size);
+}
+
+/* What was never in use has nothing to wipe, and would come into use by that. */
+static void wipe(const struct secret *s)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char in_use[WIPE_PAGES];
+
+	for (size_t at = 0; at < s->cap; at += WIPE_PAGES * page) {
+		size_t size = s->cap - at < WIPE_PAGES * page ? s->cap - at : WIPE_PAGES * page;
+		int is_told = mincore(s->data + at, size, in_use) == 0;
+		for (size_t i = 0; i < size / page; i++)
+			if (!is_told || in_use[i] & 1)
+				explicit_bzero(s->data + at + i * page, page);
+	}
+}
+
 int secret_alloc(struct secret *s, size_t cap, struct sbx_error *err)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -14,7 +41,7 @@ int secret_alloc(struct secret *s, size_t cap, struct sbx_error *err)
 
 	if (map == MAP_FAILED)
 		return sbx_fail_errno(err, SBX_OS, "no_memory", "cannot get memory for a secret");
-	(void)mlock(map, size);
+	lock(map, size);
 	(void)madvise(map, size, MADV_DONTDUMP);
 	(void)madvise(map, size, MADV_WIPEONFORK);
 	*s = (struct secret){.data = map, .len = 0, .cap = size};
@@ -85,7 +112,7 @@ int secret_equal(const struct secret *a, const struct secret *b)
 void secret_clear(struct secret *s)
 {
 	if (s->data != NULL) {
-		explicit_bzero(s->data, s->cap);
+		wipe(s);
 		munmap(s->data, s->cap);
 	}
 	*s = (struct secret)SECRET_INIT;
