@@ -158,6 +158,24 @@ static int has_record(jv records, jv call)
 	return found;
 }
 
+/* Those of all CALLS that PROGRAM reads. */
+static int has_records(jv records, jv calls, const char *program)
+{
+	for (int i = 0, n = json_length(calls); i < n; i++) {
+		auto_jv call = json_at(calls, i);
+		const char *only = json_str(call, "only");
+		if ((only == NULL || strcmp(only, program) == 0) && !has_record(records, call))
+			return 0;
+	}
+	return 1;
+}
+
+/* Every module that one of the two programs would look for. */
+static int is_whole(jv records, jv calls)
+{
+	return has_records(records, calls, MODULE_ONLY_TERRAFORM) || has_records(records, calls, MODULE_ONLY_TOFU);
+}
+
 static int check_manifest(const char *text, size_t len, const struct fetch_need *need, jv fetch, jv *dirs,
 			  struct sbx_error *err)
 {
@@ -176,11 +194,8 @@ static int check_manifest(const char *text, size_t len, const struct fetch_need 
 		if (check_record(record, list, dirs, err) < 0)
 			return -1;
 	}
-	for (int i = 0, n = json_length(need->calls); i < n; i++) {
-		auto_jv call = json_at(need->calls, i);
-		if (!has_record(records, call))
-			return incomplete(err, "a module that is called is missing, or is another one");
-	}
+	if (!is_whole(records, need->calls))
+		return incomplete(err, "a module that is called is missing, or is another one");
 	return 0;
 }
 
@@ -188,12 +203,12 @@ int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct 
 {
 	auto_fd dir =
 		io_open_beneath(dir_fd, FETCHED_MODULES, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
-	auto_jv dirs = jv_array();
+	auto_jv dirs = jv_array(), none = jv_array();
 	auto_free char *text = NULL;
 	size_t len;
 
 	if (dir < 0 && errno == ENOENT)
-		return json_length(need->calls) == 0 ? 0 : incomplete(err, "there are no modules");
+		return is_whole(none, need->calls) ? 0 : incomplete(err, "there are no modules");
 	if (dir < 0)
 		return incomplete(err, "the modules cannot be opened");
 	if (io_check_trust(dir, "the directory of fetched modules", IO_TRUSTED, err) < 0)
@@ -203,7 +218,7 @@ int fetched_modules(int dir_fd, const struct fetch_need *need, jv fetch, struct 
 	    io_seal(packed, err) < 0)
 		return -1;
 	int there = tree_find(packed, fetched->modules_size, manifest_name, manifest_max, &text, &len, err);
-	if (there < 0 || (there == 0 && json_length(need->calls) > 0))
+	if (there < 0 || (there == 0 && !is_whole(none, need->calls)))
 		return there < 0 ? -1 : incomplete(err, "modules.json is missing");
 	if (there > 0 && check_manifest(text, len, need, fetch, &dirs, err) < 0)
 		return -1;

@@ -1,4 +1,4 @@
-/* Blocks `module`, in Terraform's language and in JSON; and those of blocks `run` in files of tests. */
+/* Blocks `module` in Terraform's language, and those of blocks `run` in files of tests. */
 #include "module_calls.h"
 
 #include <stdio.h>
@@ -7,25 +7,13 @@
 #include "fetch_list.h"
 #include "hcl_lex.h"
 #include "limit.h"
+#include "module_calls_impl.h"
 #include "tf_file.h"
 #include "tree.h"
 
 enum { PATH_SIZE = 1024, KEY_SIZE = 1024, NESTED_MAX = 64 };
 
-/* A directory that is to be looked at: the local modules that were found, and what is read. */
-struct search {
-	int tree_fd;
-	uint64_t size;
-	jv places; /* array of {dir, key}: the directory itself, then local modules */
-	jv calls;
-	/* Where we are. */
-	const char *dir, *key;
-	const char *file, *file_dir;
-	unsigned files; /* of the directory at hand */
-	const char *block; /* whose label is a call's name: "module", in a file of tests "run" */
-};
-
-static int unreadable(const struct search *s, const char *why, struct sbx_error *err)
+int module_unreadable(const struct module_search *s, const char *why, struct sbx_error *err)
 {
 	char quoted[SBX_QUOTE_SIZE];
 	const char *file = s->file != NULL ? s->file : s->dir;
@@ -67,31 +55,32 @@ static int join(const char *dir, const char *source, char out[PATH_SIZE])
 	return 0;
 }
 
-/* One call; VERSION may be NULL. */
-static int take_call(struct search *s, const char *name, const char *source, const char *version, struct sbx_error *err)
+int module_call(struct module_search *s, const char *name, const char *source, const char *version, struct sbx_error *err)
 {
 	char key[KEY_SIZE], path[PATH_SIZE], place[MODULE_PLACE_SIZE];
 
 	if (json_length(s->calls) + json_length(s->places) >= LIMIT_MODULE_CALLS)
-		return unreadable(s, "are more calls than there may be", err);
+		return module_unreadable(s, "are more calls than there may be", err);
 	if (snprintf(key, sizeof key, "%s%s%s", s->key, s->key[0] != '\0' ? "." : "", name) >= (int)sizeof key)
-		return unreadable(s, "is a name that is too long", err);
+		return module_unreadable(s, "is a name that is too long", err);
 	if (module_source(source, place) != MODULE_LOCAL) {
 		jv call = json_set_str(json_set_str(jv_object(), "key", key), "source", source);
 		if (version != NULL)
 			call = json_set_str(call, "version", version);
+		if (s->reader != TF_READ_BY_BOTH)
+			call = json_set_str(call, "only", s->reader == TF_READ_BY_TOFU ? MODULE_ONLY_TOFU : MODULE_ONLY_TERRAFORM);
 		s->calls = json_append(take_jv(&s->calls), call);
 		return 0;
 	}
 	if (join(s->dir, source, path) < 0)
-		return unreadable(s, "is a local module outside the workspace", err);
+		return module_unreadable(s, "is a local module outside the workspace", err);
 	jv local = json_set_str(json_set_str(jv_object(), "dir", path), "key", key);
+	local = json_set(local, "reader", jv_number(s->reader));
 	s->places = json_append(take_jv(&s->places), local);
 	return 0;
 }
 
-/* A text that means just what stands there. */
-static int is_plain(const char *text, size_t len)
+int module_is_plain(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (text[i] == '\\' || text[i] == '\0' || ((text[i] == '$' || text[i] == '%') && i + 1 < len && text[i + 1] == '{'))
@@ -111,7 +100,7 @@ static int take_text(struct hcl_lex *lex, char *out, size_t size, enum hcl_token
 	size_t len;
 
 	if (hcl_next(lex, token, &text, &len) < 0 || *token != HCL_OTHER || !hcl_is(text, len, "=") ||
-	    hcl_next(lex, token, &text, &len) < 0 || *token != HCL_STRING || !is_plain(text, len) || len >= size)
+	    hcl_next(lex, token, &text, &len) < 0 || *token != HCL_STRING || !module_is_plain(text, len) || len >= size)
 		return -1;
 	memcpy(out, text, len);
 	out[len] = '\0';
@@ -174,7 +163,7 @@ static int take_run(struct hcl_lex *lex, struct block *block)
 	return 0;
 }
 
-static int take_native(struct search *s, const char *text, size_t len, struct sbx_error *err)
+static int take_native(struct module_search *s, const char *text, size_t len, struct sbx_error *err)
 {
 	struct block block = {.name = ""};
 	struct hcl_lex lex;
@@ -186,23 +175,23 @@ static int take_native(struct search *s, const char *text, size_t len, struct sb
 	hcl_begin(&lex, text, len);
 	for (;;) {
 		if (hcl_next(&lex, &token, &word, &word_len) < 0)
-			return unreadable(s, "is no configuration", err);
+			return module_unreadable(s, "is no configuration", err);
 		if (token == HCL_END)
 			return 0;
 		if (token == HCL_OPEN) {
 			if ((is_module && strcmp(s->block, "run") == 0 ? take_run(&lex, &block)
 								       : take_block(&lex, is_module ? &block : NULL)) < 0)
-				return unreadable(s, "is a block that cannot be read", err);
+				return module_unreadable(s, "is a block that cannot be read", err);
 			if (is_module && block.has_source &&
-			    take_call(s, block.name, block.source, block.version[0] != '\0' ? block.version : NULL, err) < 0)
+			    module_call(s, block.name, block.source, block.version[0] != '\0' ? block.version : NULL, err) < 0)
 				return -1;
 			is_module = 0;
 		} else if (at_start) {
 			is_module = token == HCL_NAME && hcl_is(word, word_len, s->block);
 			block = (struct block){.name = ""};
 		} else if (is_module) {
-			if ((token != HCL_STRING && token != HCL_NAME) || word_len >= sizeof block.name || !is_plain(word, word_len))
-				return unreadable(s, "is a module without a name", err);
+			if ((token != HCL_STRING && token != HCL_NAME) || word_len >= sizeof block.name || !module_is_plain(word, word_len))
+				return module_unreadable(s, "is a module without a name", err);
 			memcpy(block.name, word, word_len);
 			block.name[word_len] = '\0';
 		}
@@ -210,138 +199,55 @@ static int take_native(struct search *s, const char *text, size_t len, struct sb
 	}
 }
 
-static int take_json_body(struct search *s, const char *name, jv body, struct sbx_error *err)
-{
-	auto_jv source = json_get(body, "source"), version = json_get(body, "version");
-	const char *text = json_text(source), *at_least = json_text(version);
-
-	if (jv_get_kind(body) == JV_KIND_ARRAY) {
-		for (int i = 0, n = json_length(body); i < n; i++) {
-			auto_jv one = json_at(body, i);
-			if (jv_get_kind(one) == JV_KIND_ARRAY)
-				return unreadable(s, "is a module that cannot be read", err);
-			if (take_json_body(s, name, one, err) < 0)
-				return -1;
-		}
-		return 0;
-	}
-	if (jv_get_kind(body) == JV_KIND_OBJECT && !jv_is_valid(source))
-		return 0;
-	if (text == NULL || !is_plain(text, strlen(text)) || strlen(text) >= MODULE_PLACE_SIZE * 2 ||
-	    (jv_is_valid(version) && (at_least == NULL || !is_plain(at_least, strlen(at_least)))))
-		return unreadable(s, "is a module that cannot be read", err);
-	return take_call(s, name, text, at_least, err);
-}
-
-/* "module": {NAME: {…}}, or a list of such. */
-static int take_json_modules(struct search *s, jv modules, struct sbx_error *err)
-{
-	if (jv_get_kind(modules) == JV_KIND_ARRAY) {
-		for (int i = 0, n = json_length(modules); i < n; i++) {
-			auto_jv one = json_at(modules, i);
-			if (jv_get_kind(one) != JV_KIND_OBJECT)
-				return unreadable(s, "is a module that cannot be read", err);
-			if (take_json_modules(s, one, err) < 0)
-				return -1;
-		}
-		return 0;
-	}
-	if (jv_get_kind(modules) != JV_KIND_OBJECT)
-		return unreadable(s, "is a module that cannot be read", err);
-	for (int i = jv_object_iter(modules); jv_object_iter_valid(modules, i); i = jv_object_iter_next(modules, i)) {
-		auto_jv name = jv_object_iter_key(modules, i), body = jv_object_iter_value(modules, i);
-		if (json_text(name) == NULL)
-			return unreadable(s, "is a module without a name", err);
-		if (take_json_body(s, json_text(name), body, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* "run": {NAME: {"module": {…}}} of a file of tests, or a list of such. */
-static int take_json_runs(struct search *s, jv runs, struct sbx_error *err)
-{
-	if (jv_get_kind(runs) == JV_KIND_ARRAY) {
-		for (int i = 0, n = json_length(runs); i < n; i++) {
-			auto_jv one = json_at(runs, i);
-			if (jv_get_kind(one) == JV_KIND_ARRAY || take_json_runs(s, one, err) < 0)
-				return unreadable(s, "is a run that cannot be read", err);
-		}
-		return 0;
-	}
-	if (jv_get_kind(runs) != JV_KIND_OBJECT)
-		return unreadable(s, "is a run that cannot be read", err);
-	for (int i = jv_object_iter(runs); jv_object_iter_valid(runs, i); i = jv_object_iter_next(runs, i)) {
-		auto_jv name = jv_object_iter_key(runs, i), body = jv_object_iter_value(runs, i);
-		auto_jv only = jv_get_kind(body) == JV_KIND_ARRAY && json_length(body) == 1 ? json_at(body, 0) : jv_copy(body);
-		auto_jv module = json_get(only, "module");
-		if (jv_get_kind(only) != JV_KIND_OBJECT || json_text(name) == NULL)
-			return unreadable(s, "is a run that cannot be read", err);
-		if (jv_is_valid(module) && take_json_body(s, json_text(name), module, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int take_json_file(struct search *s, jv file, struct sbx_error *err)
-{
-	auto_jv modules = json_get(file, s->block);
-
-	if (jv_get_kind(file) != JV_KIND_OBJECT)
-		return unreadable(s, "is no configuration", err);
-	if (jv_is_valid(modules) && strcmp(s->block, "run") == 0)
-		return take_json_runs(s, modules, err);
-	return jv_is_valid(modules) ? take_json_modules(s, modules, err) : 0;
-}
-
-static int take_json(struct search *s, const char *text, size_t len, struct sbx_error *err)
-{
-	struct sbx_error no_json = SBX_ERROR_INIT;
-	auto_jv file = jv_invalid();
-
-	if (json_parse_foreign(text, len, TF_FILE_MAX, &file, &no_json) < 0)
-		return unreadable(s, "is no configuration", err);
-	if (jv_get_kind(file) != JV_KIND_ARRAY)
-		return take_json_file(s, file, err);
-	for (int i = 0, n = json_length(file); i < n; i++) {
-		auto_jv part = json_at(file, i);
-		if (take_json_file(s, part, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* Without bytes it is a symlink, or too large. */
 static int take_file(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
 {
-	struct search *s = context;
+	struct module_search *s = context;
 	auto_free char *followed = NULL;
 
 	s->file = name;
 	s->files++;
+	s->reader = tf_reader_both(tf_reader_of(name, s->tofu), s->place_reader);
+	if (s->reader == TF_READ_BY_NONE)
+		return 0;
 	if (bytes == NULL && tf_file_follow(s->tree_fd, s->size, s->file_dir, name, &followed, &len, err) < 0)
 		return -1;
 	bytes = bytes != NULL ? bytes : followed;
 	if (bytes == NULL)
-		return unreadable(s, "is a link to no file, or more than somebody reads", err);
-	return tf_file_is_json(name) ? take_json(s, bytes, len, err) : take_native(s, bytes, len, err);
+		return module_unreadable(s, "is a link to no file, or more than somebody reads", err);
+	return tf_file_is_json(name) ? module_json(s, bytes, len, err) : take_native(s, bytes, len, err);
+}
+
+/* Every file of a directory that TAKER wants. */
+static int take_each(struct module_search *s, const char *dir, const struct tree_taker *taker, struct sbx_error *err)
+{
+	auto_jv tofu = jv_invalid();
+
+	if (tf_reader_names(s->tree_fd, s->size, dir, &tofu, err) < 0)
+		return -1;
+	s->tofu = tofu;
+	return tree_each(s->tree_fd, s->size, dir, taker, err);
 }
 
 /* The configuration in a directory, which is where the sources of local modules begin. */
-static int take_dir(struct search *s, const char *dir, struct sbx_error *err)
+static int take_dir(struct module_search *s, const char *dir, struct sbx_error *err)
 {
 	const struct tree_taker taker = {.wanted = tf_file_is, .take = take_file, .context = s, .max = TF_FILE_MAX};
 
 	s->dir = s->file_dir = dir;
 	s->block = "module";
-	return tree_each(s->tree_fd, s->size, dir, &taker, err);
+	return take_each(s, dir, &taker, err);
 }
 
-static int look_into(struct search *s, jv place, struct sbx_error *err)
+static int look_into(struct module_search *s, jv place, struct sbx_error *err)
 {
 	struct sbx_error circle = SBX_ERROR_INIT;
 	char real[PATH_MAX];
 
+	int64_t reader = TF_READ_BY_BOTH;
+
+	json_int(place, "reader", &reader);
+	s->place_reader = (enum tf_reader)reader;
 	s->key = json_str(place, "key");
 	s->file = NULL;
 	s->files = 0;
@@ -353,11 +259,12 @@ static int look_into(struct search *s, jv place, struct sbx_error *err)
 	return take_dir(s, real[0] != '\0' ? real : ".", err);
 }
 
-/* Terraform's name for what run blocks of this file call: test.DIR.NAME (internal/configs, buildTestModules). */
+/* The name that both programs have for what run blocks of this file call: test.DIR.NAME, where one ending is taken away
+ * and no other (internal/configs, buildTestModules). */
 static int take_test(void *context, const char *name, const char *bytes, size_t len, struct sbx_error *err)
 {
 	static const char native[] = ".tftest.hcl";
-	struct search *s = context;
+	struct module_search *s = context;
 	size_t base = strlen(name), end = sizeof native - 1;
 	char key[KEY_SIZE];
 
@@ -369,24 +276,24 @@ static int take_test(void *context, const char *name, const char *bytes, size_t 
 }
 
 /* The tests of the directory, which init installs modules for whoever runs them. */
-static int take_tests(struct search *s, const char *dir, struct sbx_error *err)
+static int take_tests(struct module_search *s, const char *dir, struct sbx_error *err)
 {
 	const struct tree_taker taker = {.wanted = tf_file_is_test, .take = take_test, .context = s, .max = TF_FILE_MAX};
 	char tests[PATH_SIZE];
 
 	s->dir = s->file_dir = dir;
 	s->block = "run";
-	if (tree_each(s->tree_fd, s->size, dir, &taker, err) < 0)
+	if (take_each(s, dir, &taker, err) < 0)
 		return -1;
 	if (join(dir, TF_FILE_TESTS, tests) < 0)
 		return 0;
 	s->file_dir = tests;
-	return tree_each(s->tree_fd, s->size, tests, &taker, err);
+	return take_each(s, tests, &taker, err);
 }
 
 int module_calls(int tree_fd, uint64_t size, const char *dir, jv *calls, struct sbx_error *err)
 {
-	struct search s = {.tree_fd = tree_fd, .size = size, .calls = jv_array()};
+	struct module_search s = {.tree_fd = tree_fd, .size = size, .calls = jv_array()};
 
 	s.places = json_append(jv_array(), json_set_str(json_set_str(jv_object(), "dir", dir), "key", ""));
 	int result = take_tests(&s, dir, err);

@@ -30,7 +30,7 @@ size_t tf_file_base(const char *name)
 
 int tf_file_is_test(const char *name)
 {
-	static const char *const endings[] = {".tftest.hcl", ".tftest.json"};
+	static const char *const endings[] = {".tftest.hcl", ".tftest.json", ".tofutest.hcl", ".tofutest.json"};
 
 	return before(name, endings, ARRAY_LEN(endings)) > 0;
 }

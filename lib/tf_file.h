@@ -16,7 +16,7 @@ size_t tf_file_base(const char *name);
 int tf_file_is(const char *name);
 int tf_file_is_json(const char *name);
 
-/* 1 when it holds tests (.tftest.hcl, .tftest.json): right in a directory, and in its directory TF_FILE_TESTS. */
+/* 1 when it holds tests (.tftest.hcl, .tofutest.hcl, and these with .json): right in a directory, and in its directory TF_FILE_TESTS. */
 #define TF_FILE_TESTS "tests"
 int tf_file_is_test(const char *name);
 

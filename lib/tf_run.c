@@ -5,24 +5,33 @@
 
 #include "plan_format.h"
 
-int tf_run_is(jv run, jv seal)
+/* A program of RUN whose file has this name. */
+static int has_program(jv run, const char *name)
 {
-	static const char *const names[] = {"terraform", "tofu"};
-	auto_jv env = json_object(run, "env"), programs = json_object(run, "programs");
+	auto_jv programs = json_object(run, "programs");
 
-	if (json_has(env, "TF_CLI_CONFIG_FILE") || plan_format_of_run(run) == PLAN_FORMAT_TERRAFORM ||
-	    plan_format_of(seal) == PLAN_FORMAT_TERRAFORM)
-		return 1;
 	if (!jv_is_valid(programs))
 		return 0;
 	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
 		auto_jv program = jv_object_iter_value(programs, i);
 		const char *path = json_str(program, "path"), *slash = path ? strrchr(path, '/') : NULL;
-		for (size_t k = 0; slash != NULL && k < ARRAY_LEN(names); k++)
-			if (strcmp(slash + 1, names[k]) == 0)
-				return 1;
+		if (slash != NULL && strcmp(slash + 1, name) == 0)
+			return 1;
 	}
 	return 0;
+}
+
+int tf_run_is(jv run, jv seal)
+{
+	auto_jv env = json_object(run, "env");
+
+	return json_has(env, "TF_CLI_CONFIG_FILE") || plan_format_of_run(run) == PLAN_FORMAT_TERRAFORM ||
+	       plan_format_of(seal) == PLAN_FORMAT_TERRAFORM || has_program(run, "terraform") || has_program(run, "tofu");
+}
+
+int tf_run_is_tofu(jv run)
+{
+	return has_program(run, "tofu") && !has_program(run, "terraform");
 }
 
 int tf_run_is_local(jv run)

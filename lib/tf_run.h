@@ -8,6 +8,9 @@
  * policy calls it. */
 int tf_run_is(jv run, jv seal);
 
+/* 1 when the programs of RUN say by the names of their files that OpenTofu is among them and Terraform is not. */
+int tf_run_is_tofu(jv run);
+
 /* 1 when RUN is the local driver's. */
 int tf_run_is_local(jv run);
 

@@ -173,6 +173,15 @@ static void test_secrets(void)
 		{"main.tf", "backend \"gcs\" {\n credentials = \"{}\"\n}", 1},
 		{"main.tf", "backend \"gcs\" {\n credentials = \"account.json\"\n}", 0},
 		{"main.tf", "backend \"gcs\" {\n access_token = \"/run/sbx/cred/12\"\n}", 0},
+		{"main.tf", "backend \"s3\" {\n sse_customer_key = \"k\"\n}", 1},
+		{"main.tf", "backend \"s3\" {\n a = { \"web_identity_token\" : \"t\" }\n}", 1},
+		/* A name that nobody can read may be any. */
+		{"main.tf", "backend \"s3\" {\n a = { \"web_identity_\\u0074oken\" = \"t\" }\n}", 1},
+		{"main.tf", "backend \"s3\" {\n a = { \"${\"token\"}\" = \"t\" }\n}", 1},
+		{"main.tf", "backend \"s3\" {\n a = { (\"token\") = \"t\" }\n}", 1},
+		{"main.tf", "backend \"s3\" {\n a = { for k in [\"token\"] : k => \"t\" }\n}", 1},
+		{"main.tf", "backend \"s3\" {\n a = { \"role_arn\" = \"t\\\\${\"x\"}\" }\n b = [\n \"a\\\\b\",\n \"c\"\n]\n}", 0},
+		{"main.tf.json", "{\"backend\":{\"s3\":{\"a\":{\"${\\\"token\\\"}\":\"t\"}}}}", 1},
 		{"main.tf", "cloud {\n token = \"t\"\n}", 1},
 		{"main.tf.json", "{\"backend\":{\"http\":{\"address\":\"a\",\"password\":\"p\"}}}", 1},
 		{"main.tf.json", "{\"backend\":{\"http\":{\"address\":\"https://u@h\"}}}", 1},
@@ -216,7 +225,28 @@ static void test_json(void)
 	CHECK(strcmp(json_str(three, "config_sha256"), json_str(one, "config_sha256")) != 0);
 	put("envs/main.tf.json", "{\"terraform\":{\"cloud\":{\"organization\":\"o\"}}}");
 	is_type("cloud");
+	/* Lists are blocks, wherever they stand. */
+	static const char *const lists[] = {
+		"[{\"terraform\":{\"backend\":{\"http\":{\"address\":\"a\"}}}},{\"output\":{}}]",
+		"{\"terraform\":[[{\"backend\":{\"http\":{\"address\":\"a\"}}}]]}",
+		"{\"terraform\":{\"backend\":[{\"http\":{\"address\":\"a\"}}]}}",
+		"{\"terraform\":{\"backend\":{\"http\":[{\"address\":\"a\"}]}}}",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		put("envs/main.tf.json", lists[i]);
+		auto_jv listed = found(plain_run);
+		CHECK_STR(json_str(listed, "type"), "http");
+		CHECK_STR(json_str(listed, "config_sha256"), json_str(one, "config_sha256"));
+	}
+	put("envs/main.tf.json", "[[{\"terraform\":{\"backend\":{\"http\":{\"address\":\"a\",\"password\":\"p\"}}}}]]");
+	auto_jv secret = found(plain_run);
+	CHECK(!jv_is_valid(secret));
+	CHECK_STR(err.code, "backend_secret");
+	sbx_error_clear(&err);
 	put("envs/main.tf.json", "{\"terraform\":{\"backend\":{\"a\":{},\"b\":{}}}}");
+	auto_jv several = found(plain_run);
+	CHECK_STR(json_str(several, "type"), "unknown");
+	put("envs/main.tf.json", "{\"terraform\":1}");
 	is_type("unknown");
 	put("envs/main.tf.json", "{\"terraform\":");
 	is_type("unknown");
@@ -236,6 +266,63 @@ static void test_overrides(void)
 	put("envs/noverride.tf", "x = 1\n");
 	is_type("s3");
 	gone("envs/noverride.tf");
+	gone("envs/main.tf");
+}
+
+/* OpenTofu reads its own files, in place of Terraform's of the same name: a backend that one of the two does not see, or
+ * that another hides from it, is known by nobody unless the programs say who they are. */
+static void test_tofu(void)
+{
+	static const char tofu_run[] = "{\"workspace\":{\"cwd\":\"envs\"},\"steps\":[],\"env\":{},"
+				       "\"programs\":{\"terraform\":{\"path\":\"/usr/bin/tofu\"}}}";
+	static const char s3[] = "terraform {\n backend \"s3\" {\n }\n}\n", gcs[] = "terraform {\n backend \"gcs\" {\n }\n}\n",
+			  password[] = "terraform {\n backend \"http\" {\n password = \"p\"\n }\n}\n", nothing[] = "# nothing\n";
+	static const struct {
+		const char *files[6]; /* NAME, TEXT … */
+		const char *type, *by_tofu;
+	} cases[] = {
+		{{"m.tofu", s3}, "s3", "s3"},
+		{{"m.tf", s3, "n.tofu", nothing}, "s3", "s3"},
+		{{"m.tf", s3, "m.tofu", s3}, "s3", "s3"},
+		{{"m.tf", s3, "m.tofu", nothing}, "unknown", "local"},
+		{{"m.tf", s3, "m.tofu", gcs}, "unknown", "gcs"},
+		{{"m.tf", nothing, "n.tofu", s3}, "unknown", "s3"},
+		{{"m.tf", s3, "n.tofu", gcs}, "unknown", "unknown"},
+		{{"m.tf.json", "{}", "m.tofu.json", "{\"terraform\":{\"backend\":{\"s3\":{}}}}"}, "unknown", "s3"},
+		/* The other program's override. */
+		{{"m.tf", s3, "o_override.tf", gcs, "o_override.tofu", nothing}, "unknown", "s3"},
+		{{"m.tf", password, "o_override.tf", gcs, "o_override.tofu", nothing}, "backend_secret", "backend_secret"},
+		{{"m.tf", password, "o_override.tf", gcs}, "gcs", "gcs"},
+		{{"m.tf", s3, "m.tofu", password}, "backend_secret", "backend_secret"},
+		/* Terraform alone reads it, and does not come here. */
+		{{"m.tf", password, "m.tofu", s3}, "backend_secret", "s3"},
+	};
+	char path[64];
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		for (size_t k = 0; k < ARRAY_LEN(cases[i].files) && cases[i].files[k] != NULL; k += 2) {
+			snprintf(path, sizeof path, "envs/%s", cases[i].files[k]);
+			put(path, cases[i].files[k + 1]);
+		}
+		printf("# case %zu\n", i);
+		auto_jv either = found(plain_run);
+		CHECK_STR(jv_is_valid(either) ? json_str(either, "type") : err.code, cases[i].type);
+		sbx_error_clear(&err);
+		auto_jv by_tofu = found(tofu_run);
+		CHECK_STR(jv_is_valid(by_tofu) ? json_str(by_tofu, "type") : err.code, cases[i].by_tofu);
+		sbx_error_clear(&err);
+		for (size_t k = 0; k < ARRAY_LEN(cases[i].files) && cases[i].files[k] != NULL; k += 2) {
+			snprintf(path, sizeof path, "envs/%s", cases[i].files[k]);
+			gone(path);
+		}
+	}
+	/* What is not known changes the digest all the same. */
+	char one[65], two[65];
+	put("envs/m.tofu", gcs);
+	config_of("terraform {\n backend \"s3\" {\n bucket = \"b\"\n }\n}\n", one);
+	config_of("terraform {\n backend \"s3\" {\n bucket = \"c\"\n }\n}\n", two);
+	CHECK(strcmp(one, two) != 0);
+	gone("envs/m.tofu");
 	gone("envs/main.tf");
 }
 
@@ -275,6 +362,7 @@ int main(void)
 	test_secrets();
 	test_json();
 	test_overrides();
+	test_tofu();
 	test_run();
 	io_remove_tree(AT_FDCWD, place, &err);
 	return unit_done();

@@ -5,7 +5,7 @@
 #include "limit.h"
 #include "files.h"
 
-/* "KEY SOURCE VERSION" of each call of a/b, or the code of the refusal. */
+/* "KEY SOURCE VERSION [ONLY]" of each call of a/b, or the code of the refusal. */
 static const char *calls(void)
 {
 	static char all[4096];
@@ -21,8 +21,9 @@ static const char *calls(void)
 	for (int i = 0; i < json_length(found); i++) {
 		auto_jv call = json_at(found, i);
 		const char *version = json_str(call, "version");
-		used += (size_t)snprintf(all + used, sizeof all - used, "%s %s %s\n", json_str(call, "key"), json_str(call, "source"),
-					 version != NULL ? version : "-");
+		const char *only = json_str(call, "only");
+		used += (size_t)snprintf(all + used, sizeof all - used, "%s %s %s%s%s\n", json_str(call, "key"), json_str(call, "source"),
+					 version != NULL ? version : "-", only != NULL ? " " : "", only != NULL ? only : "");
 	}
 	return all;
 }
@@ -54,7 +55,8 @@ static void test_forms(void)
 		{"a/b/m.tf.json", "{\"module\":\"net\"}", "module_unreadable"},
 		{"a/b/m.tf.json", "1", "module_unreadable"},
 		{"a/b/m_override.tf", "module \"net\" {\n source = \"x/y/z\"\n}\n", "net x/y/z -\n"},
-		{"a/b/m.tofu", "module \"net\" {\n source = \"x/y/z\"\n}\n", "net x/y/z -\n"},
+		{"a/b/m.tofu", "module \"net\" {\n source = \"x/y/z\"\n}\n", "net x/y/z - tofu\n"},
+		{"a/b/m.tofu.json", "[{\"module\":{\"net\":{\"source\":\"x/y/z\"}}}]", "net x/y/z - tofu\n"},
 		{"a/b/.m.tf", "module \"net\" {\n source = \"x/y/z\"\n}\n", ""},
 		{"a/m.tf", "module \"net\" {\n source = \"x/y/z\"\n}\n", ""},
 	};
@@ -196,6 +198,41 @@ static void test_tests(void)
 	gone("a/b/setup/m.tf");
 }
 
+/* OpenTofu reads its own files, in place of Terraform's of the same name: what is called by either is seen, with who. */
+static void test_tofu(void)
+{
+	put("a/b/m.tf", "module \"net\" {\n source = \"x/y/one\"\n}\nmodule \"near\" {\n source = \"../c\"\n}\n");
+	put("a/c/n.tf", "module \"far\" {\n source = \"x/y/far\"\n}\n");
+	CHECK_STR(calls(), "near.far x/y/far -\nnet x/y/one -\n");
+	put("a/b/m.tofu", "module \"net\" {\n source = \"x/y/two\"\n}\n");
+	CHECK_STR(calls(), "near.far x/y/far - terraform\nnet x/y/one - terraform\nnet x/y/two - tofu\n");
+	/* Of what only Terraform comes to, OpenTofu's files are nobody's. */
+	put("a/c/n.tofu", "module \"far\" {\n source = \"x/y/no\"\n}\n");
+	CHECK_STR(calls(), "near.far x/y/far - terraform\nnet x/y/one - terraform\nnet x/y/two - tofu\n");
+	/* Another name, another syntax: not in its place. */
+	gone("a/b/m.tofu");
+	gone("a/c/n.tofu");
+	put("a/b/m.tofu.json", "{}");
+	put("a/b/other.tofu", "");
+	CHECK_STR(calls(), "near.far x/y/far -\nnet x/y/one -\n");
+	gone("a/b/m.tofu.json");
+	gone("a/b/other.tofu");
+	gone("a/c/n.tf");
+	gone("a/b/m.tf");
+	/* Tests: the ending stays in OpenTofu's name for them. */
+	put("a/b/one.tofutest.hcl", "run \"far\" {\n  module {\n    source = \"x/y/z\"\n  }\n}\n");
+	put("a/b/tests/two.tofutest.json", "{\"run\":{\"far\":{\"module\":{\"source\":\"x/y/z\"}}}}");
+	CHECK_STR(calls(), "test.one.tofutest.hcl.far x/y/z - tofu\ntest.tests.two.tofutest.json.far x/y/z - tofu\n");
+	gone("a/b/tests/two.tofutest.json");
+	put("a/b/one.tftest.hcl", "run \"far\" {\n  module {\n    source = \"x/y/z\"\n  }\n}\n");
+	CHECK_STR(calls(), "test.one.far x/y/z - terraform\ntest.one.tofutest.hcl.far x/y/z - tofu\n");
+	put("a/b/one.tofutest.hcl", "run \"far\" {\n  module {\n    source = var.x\n  }\n}\n");
+	CHECK_STR(calls(), "module_unreadable");
+	gone("a/b/one.tofutest.hcl");
+	gone("a/b/one.tftest.hcl");
+	CHECK_STR(calls(), "");
+}
+
 static jv list(const char *one, const char *other)
 {
 	return json_append(json_append(jv_array(), jv_string(one)), jv_string(other));
@@ -243,6 +280,7 @@ int main(void)
 	test_same();
 	test_symlinks();
 	test_tests();
+	test_tofu();
 	test_lists();
 	CHECK(io_remove_tree(AT_FDCWD, place, &err) == 0);
 	return unit_done();
