@@ -4,6 +4,7 @@
 #include "isolate_rules.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -262,8 +263,13 @@ enum { FIRST_UNKNOWN = 449 /* futex_waitv */, LAST_UNKNOWN = 470 };
 static const uint64_t ioctls[] = {TCGETS, TIOCGWINSZ, TIOCGPGRP, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX, FICLONE};
 
 /* Not AF_VSOCK (the way to a virtual machine's host, which no network namespace closes), AF_ALG, AF_PACKET, AF_NETLINK,
- * … */
-static const uint64_t families[] = {AF_UNIX, AF_INET, AF_INET6};
+ * … Of the network only what the relay carries, and datagrams, which lead nowhere: any other protocol or type would have
+ * the kernel load the module that speaks it, and MPTCP and SMC are TCP that Landlock does not look at. */
+static const struct {
+	uint64_t type, protocol;
+} network_sockets[] = {{SOCK_STREAM, 0}, {SOCK_STREAM, IPPROTO_TCP}, {SOCK_DGRAM, 0}, {SOCK_DGRAM, IPPROTO_UDP}};
+static const uint64_t network_families[] = {AF_INET, AF_INET6};
+static const uint64_t type_only = 0xf; /* beside SOCK_CLOEXEC and SOCK_NONBLOCK; the kernel's SOCK_TYPE_MASK */
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
@@ -289,14 +295,33 @@ static int add_if(scmp_filter_ctx filter, const char *name, unsigned argument, u
 	return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, seccomp_syscall_resolve_name(name), 1, &compare);
 }
 
+static int add_network_sockets(scmp_filter_ctx filter)
+{
+	const int number = seccomp_syscall_resolve_name("socket");
+	int failed = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(network_families); i++)
+		for (size_t k = 0; failed == 0 && k < ARRAY_LEN(network_sockets); k++) {
+			const struct scmp_arg_cmp compare[] = {
+				{.arg = 0, .op = SCMP_CMP_MASKED_EQ, .datum_a = low, .datum_b = network_families[i]},
+				{.arg = 1, .op = SCMP_CMP_MASKED_EQ, .datum_a = type_only, .datum_b = network_sockets[k].type},
+				{.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = low, .datum_b = network_sockets[k].protocol},
+			};
+			failed = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, number, ARRAY_LEN(compare), compare);
+		}
+	return failed;
+}
+
 static int add_conditional(scmp_filter_ctx filter)
 {
 	int failed = add_if(filter, "clone", 0, namespace_flags, 0);
 
 	for (size_t i = 0; failed == 0 && i < ARRAY_LEN(ioctls); i++)
 		failed = add_if(filter, "ioctl", 1, low, ioctls[i]);
-	for (size_t i = 0; failed == 0 && i < ARRAY_LEN(families); i++)
-		failed = add_if(filter, "socket", 0, low, families[i]);
+	if (failed == 0)
+		failed = add_if(filter, "socket", 0, low, AF_UNIX);
+	if (failed == 0)
+		failed = add_network_sockets(filter);
 	if (failed == 0)
 		failed = add_if(filter, "socketpair", 0, low, AF_UNIX);
 	/* Only their own: sbx-entry has the same user and would be within reach. */

@@ -16,6 +16,7 @@ far_end_stop() {
 # NAME RESULT…: every way of `ways out`, and what may come of it.
 expected_ways() {
 	cat <<-'EOF'
+		inherited EBADF
 		other-port EACCES|ECONNREFUSED
 		port-22 EACCES|ECONNREFUSED
 		other-address ENETUNREACH|ECONNREFUSED
@@ -30,8 +31,8 @@ expected_ways() {
 		broadcast ENETUNREACH|EACCES
 		fast-open-elsewhere ENETUNREACH
 		fast-open-port EACCES|ECONNREFUSED|EINPROGRESS
-		mptcp-elsewhere ENETUNREACH|EPROTONOSUPPORT|EACCES
-		sctp EPROTONOSUPPORT|ECONNREFUSED
+		mptcp-elsewhere EPERM
+		sctp EPERM
 		udp-same-place ECONNREFUSED
 		udp-dns-there ECONNREFUSED
 		udp-dns-loopback ECONNREFUSED
@@ -46,7 +47,7 @@ expected_ways() {
 		ipv6-mapped-elsewhere ENETUNREACH|ECONNREFUSED|EAFNOSUPPORT
 		raw EPERM
 		raw-ipv6 EPERM|EAFNOSUPPORT
-		ping EACCES|EPERM
+		ping EPERM
 		packet EPERM
 		netlink EPERM
 		vsock EPERM
@@ -60,5 +61,45 @@ expected_ways() {
 		transparent EPERM
 		source-route EPERM|EINVAL
 		bind-to-device ENODEV|EPERM
+		mark EPERM
+		repair EPERM
+		free-bind ENETUNREACH
+		steal EACCES|EADDRINUSE
+		steal-shared EACCES|EADDRINUSE
+		steal-all EACCES|EADDRINUSE
+		steal-mptcp EPERM
+		steal-all-mptcp EPERM
+		sock-packet EPERM
+		key EPERM
+		xdp EPERM
+		tipc EPERM
+		rds EPERM
+		smc EPERM
+		l2tp EPERM
+		loopback-down EPERM
+		route EPERM
+		unshare EPERM
+		own-namespace EPERM
+		first-namespace ENOENT
+		parent-namespace EPERM
+		descriptor-of-another EPERM
+		io-uring ENOSYS
+		userfaultfd EPERM
+		bpf EPERM
+	EOF
+}
+
+# The same of `ways there`, for a step that has no network.
+ways_there() {
+	cat <<-'EOF'
+		tcp EACCES
+		tcp-mapped EACCES
+		mptcp EACCES|EPERM
+		mptcp-mapped EACCES|EPERM
+		smc EACCES|EPERM
+		sctp EACCES|EPERM
+		fast-open EACCES|EBADF
+		fast-open-connect EACCES|EBADF
+		unspecified-first EACCES|EBADF
 	EOF
 }

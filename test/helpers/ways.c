@@ -8,6 +8,7 @@
  *     ways first ADDRESS PORT N     connects N times, one after the other, for a byte that comes back: prints the median in milliseconds
  *     ways hold ADDRESS PORT        leaves a process behind that holds a connection
  *     ways last ADDRESS PORT        prints "ready", waits for SIGINT, and talks then
+ *     ways there ADDRESS PORT       one line "NAME RESULT" for each way of making a connection there that is not plain TCP
  *     ways out ADDRESS PORT         one line "NAME RESULT" for each other way that might lead out
  *     ways                          the same of the place that is the first line of the file "place", said there; so it does where Terraform starts it as
  *                                   a provider
@@ -16,9 +17,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <net/route.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -26,6 +29,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -148,6 +152,67 @@ static int with_option(int level, int option, const void *value, socklen_t size)
 	return setsockopt(socket(AF_INET, SOCK_STREAM, 0), level, option, value, size);
 }
 
+static int with_stream_option(int level, int option, int value)
+{
+	return with_option(level, option, &value, sizeof value);
+}
+
+/* The relay listens at TO: a listener of our own there would take the connections of others. */
+static int steal(struct sockaddr_in to, int protocol, int option)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, protocol), yes = 1;
+
+	if (fd < 0)
+		return -1;
+	setsockopt(fd, SOL_SOCKET, option, &yes, sizeof yes);
+	return bind(fd, (struct sockaddr *)&to, sizeof to) < 0 ? -1 : listen(fd, 1);
+}
+
+/* From an address that is nobody's, which no capability is needed for; it leads nowhere. */
+static int free_bind(const char *address, unsigned port)
+{
+	struct sockaddr_in from = at("198.51.100.1", 0), to = at(address, port);
+	int fd = socket(AF_INET, SOCK_DGRAM, 0), yes = 1;
+
+	setsockopt(fd, SOL_IP, IP_FREEBIND, &yes, sizeof yes);
+	return bind(fd, (struct sockaddr *)&from, sizeof from) < 0 ? -1 : connect(fd, (struct sockaddr *)&to, sizeof to);
+}
+
+static int join_namespace(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	return fd < 0 ? -1 : setns(fd, CLONE_NEWNET);
+}
+
+static int loopback_down(void)
+{
+	struct ifreq request = {.ifr_name = "lo"};
+
+	return ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCSIFFLAGS, &request);
+}
+
+static int route(void)
+{
+	struct rtentry request = {.rt_flags = RTF_UP, .rt_dev = (char[]){"lo"}};
+	struct sockaddr_in all = at("0.0.0.0", 0);
+
+	memcpy(&request.rt_dst, &all, sizeof all);
+	memcpy(&request.rt_genmask, &all, sizeof all);
+	return ioctl(socket(AF_INET, SOCK_DGRAM, 0), SIOCADDRT, &request);
+}
+
+/* A descriptor that is there from the start, beside the three; -1: none. */
+static int found_open;
+
+static int inherited(void)
+{
+	for (int fd = STDERR_FILENO + 1; fd < 4096; fd++)
+		if (fcntl(fd, F_GETFD) >= 0)
+			return fd;
+	return -1;
+}
+
 static int out(const char *address, unsigned port)
 {
 	struct in_addr next = at(address, 0).sin_addr;
@@ -157,6 +222,7 @@ static int out(const char *address, unsigned port)
 	next.s_addr = htonl(ntohl(next.s_addr) + 1);
 	inet_ntop(AF_INET, &next, neighbour, sizeof neighbour);
 	snprintf(mapped, sizeof mapped, "::ffff:%s", neighbour);
+	TRY("inherited", found_open >= 0 ? found_open : (errno = EBADF, -1));
 	TRY("other-port", tcp(at(address, port + 1)));
 	TRY("port-22", tcp(at(address, 22)));
 	TRY("other-address", tcp(at(neighbour, port)));
@@ -201,6 +267,106 @@ static int out(const char *address, unsigned port)
 	TRY("transparent", with_option(SOL_IP, IP_TRANSPARENT, &yes, sizeof yes));
 	TRY("source-route", with_option(SOL_IP, IP_OPTIONS, "\x83\x07\x04\x01\x01\x01\x01\x00", 8));
 	TRY("bind-to-device", with_option(SOL_SOCKET, SO_BINDTODEVICE, "eth0", 5));
+	TRY("mark", with_stream_option(SOL_SOCKET, SO_MARK, 1));
+	TRY("repair", with_stream_option(IPPROTO_TCP, TCP_REPAIR, 1));
+	TRY("free-bind", free_bind("198.51.100.7", port));
+	TRY("steal", steal(at(address, port), 0, SO_REUSEADDR));
+	TRY("steal-shared", steal(at(address, port), 0, SO_REUSEPORT));
+	TRY("steal-all", steal(at("0.0.0.0", port), 0, SO_REUSEPORT));
+	TRY("steal-mptcp", steal(at(address, port), 262, SO_REUSEPORT));
+	TRY("steal-all-mptcp", steal(at("0.0.0.0", port), 262, SO_REUSEADDR));
+	TRY("sock-packet", socket(AF_INET, SOCK_PACKET, htons(3)));
+	TRY("key", socket(AF_KEY, SOCK_RAW, 2));
+	TRY("xdp", socket(AF_XDP, SOCK_RAW, 0));
+	TRY("tipc", socket(AF_TIPC, SOCK_STREAM, 0));
+	TRY("rds", socket(AF_RDS, SOCK_SEQPACKET, 0));
+	TRY("smc", socket(AF_SMC, SOCK_STREAM, 0));
+	TRY("l2tp", socket(AF_INET, SOCK_DGRAM, 115));
+	TRY("loopback-down", loopback_down());
+	TRY("route", route());
+	TRY("unshare", unshare(CLONE_NEWUSER | CLONE_NEWNET));
+	TRY("own-namespace", join_namespace("/proc/self/ns/net"));
+	TRY("first-namespace", join_namespace("/proc/1/ns/net"));
+	TRY("parent-namespace", setns((int)syscall(SYS_pidfd_open, 1, 0), CLONE_NEWNET));
+	TRY("descriptor-of-another", syscall(SYS_pidfd_getfd, syscall(SYS_pidfd_open, 1, 0), 0, 0));
+	TRY("io-uring", syscall(SYS_io_uring_setup, 1, NULL));
+	TRY("userfaultfd", syscall(SYS_userfaultfd, 0));
+	TRY("bpf", syscall(SYS_bpf, 0, NULL, 0));
+	return 0;
+}
+
+/* Every way of the kernel to reach the place itself: none may lead there for a step that has no network. What has sent
+ * something reads the answer, for a connection that fast open begins is known to be one only then. */
+static int answered(int fd)
+{
+	struct pollfd ready = {.fd = fd, .events = POLLIN};
+	char byte;
+
+	if (fd < 0)
+		return -1;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	if (poll(&ready, 1, PATIENCE_MS) == 0) {
+		errno = ETIMEDOUT;
+		return -1;
+	}
+	return recv(fd, &byte, 1, 0) < 0 ? -1 : 0;
+}
+
+static int asked(int fd)
+{
+	if (fd >= 0 && send(fd, "x", 1, MSG_NOSIGNAL) < 0)
+		return -1;
+	return answered(fd);
+}
+
+static int connected(int family, int protocol, const void *to, socklen_t len)
+{
+	int fd = socket(family, SOCK_STREAM, protocol);
+
+	return joined(fd, to, len) < 0 ? -1 : asked(fd);
+}
+
+static int fast_open_there(struct sockaddr_in to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return sendto(fd, "x", 1, MSG_FASTOPEN | MSG_NOSIGNAL, (struct sockaddr *)&to, sizeof to) < 0 ? -1 : answered(fd);
+}
+
+static int fast_open_connect(struct sockaddr_in to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
+
+	setsockopt(fd, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &yes, sizeof yes);
+	return joined(fd, &to, sizeof to) < 0 ? -1 : asked(fd);
+}
+
+static int unspecified_first(struct sockaddr_in to)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr none = {.sa_family = AF_UNSPEC};
+
+	connect(fd, &none, sizeof none);
+	return joined(fd, &to, sizeof to) < 0 ? -1 : asked(fd);
+}
+
+static int there(const char *address, unsigned port)
+{
+	struct sockaddr_in to = at(address, port);
+	struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+	char text[64];
+
+	snprintf(text, sizeof text, "::ffff:%s", address);
+	inet_pton(AF_INET6, text, &mapped.sin6_addr);
+	TRY("tcp", connected(AF_INET, 0, &to, sizeof to));
+	TRY("tcp-mapped", connected(AF_INET6, 0, &mapped, sizeof mapped));
+	TRY("mptcp", connected(AF_INET, 262, &to, sizeof to));
+	TRY("mptcp-mapped", connected(AF_INET6, 262, &mapped, sizeof mapped));
+	TRY("smc", connected(AF_INET, 256, &to, sizeof to));
+	TRY("sctp", connected(AF_INET, 132, &to, sizeof to));
+	TRY("fast-open", fast_open_there(to));
+	TRY("fast-open-connect", fast_open_connect(to));
+	TRY("unspecified-first", unspecified_first(to));
 	return 0;
 }
 
@@ -356,12 +522,15 @@ int main(int argc, char **argv)
 {
 	unsigned port = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
 
+	found_open = inherited();
 	if (argc == 1)
 		return as_provider();
 	if (argc == 4 && strcmp(argv[1], "last") == 0)
 		return last(argv[2], port);
 	if (argc == 4 && strcmp(argv[1], "out") == 0)
 		return out(argv[2], port);
+	if (argc == 4 && strcmp(argv[1], "there") == 0)
+		return there(argv[2], port);
 	if (argc == 4 && strcmp(argv[1], "hello") == 0)
 		return send(tcp(at(argv[2], port)), "hello\n", 6, MSG_NOSIGNAL) != 6;
 	if (argc == 4 && strcmp(argv[1], "hold") == 0) {

@@ -91,7 +91,7 @@ connections() {
 	unshare --user --map-root-user --net bash -c 'ip link set lo up; python3 "$1" "$2" "$3" & until [ -e "$2" ]; do sleep 0.05; done
 		"$4" out 127.0.0.2 "$3"; kill "$!"' - "$ROOT/test/helpers/host.py" "$D/ready-there" "$PORT" "$SBX_BUILD/test/ways" >"$D/outside" 3>&-
 	for name in other-port other-address loopback this-host fast-open-port udp-same-place ipv6-loopback ipv6-mapped-elsewhere raw raw-ipv6 packet netlink \
-		unix-abstract new-address serve transparent; do
+		unix-abstract new-address serve transparent mark steal sock-packet loopback-down own-namespace; do
 		assert_contains "$(cat "$D/outside")" "$name ok"
 	done
 	sandbox 0 step /app/ways out 127.0.0.2 "$PORT" end
@@ -109,6 +109,15 @@ connections() {
 	assert_equal "$(said out 1)" EACCES
 	assert_equal "$(said out 2)" "said again"
 	assert_equal "$(connections .sent)" 5
+}
+
+@test "a step that analyses gets there by no other protocol and by no other call, where the others do" {
+	far_end "$D" echo
+	OPTIONS+=(--egress "far=127.0.0.1:$PORT")
+	sandbox 0 step analyse /app/ways there 127.0.0.1 "$PORT" end step /app/ways there 127.0.0.1 "$PORT" end
+	said out 1 >"$D/attempts"
+	attempts_came_to "$D/attempts" ways_there
+	assert_equal "$(said out 2 | grep -w ok | cut -d' ' -f1 | xargs)" "tcp tcp-mapped fast-open fast-open-connect unspecified-first"
 }
 
 @test "64 at once, one more waits; bulk in both directions" {
