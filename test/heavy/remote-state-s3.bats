@@ -97,3 +97,43 @@ secrets_stand_nowhere() {
 	! locked || return 1
 	applies_again
 }
+
+# backend SETTING...: the configuration with these lines more in its backend block, each in place of one of its name.
+backend() {
+	s3_configuration >"$T/work/envs/far/main.tf"
+	for line in "$@"; do
+		sed -i "/^    ${line%% *} /d; s|^    bucket .*|&\n    $line|" "$T/work/envs/far/main.tf"
+	done
+}
+
+@test "a backend block with an identity, a program or a place of its own: a person is told, and no place but the tool's is reached" {
+	# Nothing of it: nobody is asked.
+	planned
+	assert_json .result.verdict safe
+	# Somebody's keys in the workspace, in place of the tool's credential. A file of this kind may name a program, too.
+	printf '[own]\naws_access_key_id = %s\naws_secret_access_key = %s\n' "$(cut -d: -f1 "$T/s3/keys")" "$(cut -d: -f2 "$T/s3/keys")" >"$T/work/envs/far/own"
+	backend 'profile = "own"' 'shared_credentials_files = ["own"]'
+	planned
+	assert_json '.result | [.verdict, .findings[0].signals[0]] | join(" ")' 'review hidden_program'
+	run_sbx 75 sbx-call remote_apply "plan=$plan"
+	# A program is found as soon as it would run: there is no shell to start it with.
+	printf '[profile own]\ncredential_process = /app/own\n' >"$T/work/envs/far/own"
+	backend 'profile = "own"' 'shared_config_files = ["own"]'
+	run_sbx 1 sbx-call remote_plan dir=envs/far
+	assert_contains "$(member .result.stderr <<<"$output")" 'exec: "sh": executable file not found'
+	backend 'endpoints = { s3 = "http://127.0.0.1:1" }'
+	run_sbx 1 sbx-call remote_plan dir=envs/far
+	assert_contains "$(member .result.stderr <<<"$output")" 'dial tcp 127.0.0.1:1: connect: permission denied'
+	backend 'http_proxy = "http://127.0.0.2:1"' 'endpoints = { s3 = "http://s3.example" }'
+	run_sbx 1 sbx-call remote_plan dir=envs/far
+	assert_contains "$(member .result.stderr <<<"$output")" 'proxyconnect tcp: dial tcp 127.0.0.2:1: connect: '
+	backend 'assume_role = { role_arn = "arn:aws:iam::123456789012:role/writer" }' "endpoints = { s3 = \"http://127.0.0.1:$PORT\", sts = \"http://127.0.0.1:1\" }"
+	run_sbx 1 sbx-call remote_plan dir=envs/far
+	assert_contains "$(member .result.stderr <<<"$output")" 'dial tcp 127.0.0.1:1: connect: permission denied'
+	# In a list of JSON, where Terraform takes it, a secret is one.
+	s3_configuration >"$T/work/envs/far/main.tf"
+	printf '[{"terraform":{"backend":{"s3":{"bucket":"state","secret_key":"s"}}}}]' >"$T/work/envs/far/override.tf.json"
+	run_sbx 77 sbx-call remote_plan dir=envs/far
+	assert_call backend_secret
+	assert_equal "$(object keys)" ''
+}

@@ -153,6 +153,64 @@ static void test_settings(void)
 	gone("envs/main.tf");
 }
 
+/* Whatever takes a state to another place, or another identity to it, makes it another backend. */
+static void test_every_setting(void)
+{
+	static const char *const more[] = {
+		"profile = \"other\"",
+		"shared_config_files = [\"aws.cfg\"]",
+		"shared_credentials_files = [\"aws.creds\"]",
+		"assume_role = {\n role_arn = \"arn:aws:iam::1:role/other\"\n}",
+		"assume_role {\n role_arn = \"arn:aws:iam::1:role/other\"\n}",
+		"assume_role_with_web_identity = {\n web_identity_token_file = \"jwt\"\n}",
+		"endpoints = { s3 = \"http://127.0.0.1:1\" }",
+		"endpoints = { sts = \"http://127.0.0.1:1\" }",
+		"sts_region = \"eu-west-1\"",
+		"custom_ca_bundle = \"ca.pem\"",
+		"ec2_metadata_service_endpoint = \"http://127.0.0.1:1\"",
+		"http_proxy = \"http://127.0.0.1:1\"",
+		"insecure = true",
+		"config_path = \"kubeconfig\"",
+		"config_context = \"other\"",
+		"host = \"https://127.0.0.1:1\"",
+		"exec {\n command = \"./x\"\n}",
+		"client_certificate = \"c\"",
+		"client_ca_certificate_pem = \"c\"",
+		"skip_cert_verification = true",
+		"lock_address = \"http://127.0.0.1:1\"",
+		"workspace_key_prefix = \"x\"",
+	};
+	static const char plain[] = "terraform {\n backend \"s3\" {\n bucket = \"b\"\n }\n}\n";
+	char text[512], one[65], two[65];
+
+	config_of(plain, one);
+	for (size_t i = 0; i < ARRAY_LEN(more); i++) {
+		snprintf(text, sizeof text, "terraform {\n backend \"s3\" {\n bucket = \"b\"\n %s\n }\n}\n", more[i]);
+		config_of(text, two);
+		printf("# %s\n", more[i]);
+		CHECK(strcmp(one, two) != 0);
+	}
+	/* From another file, too; what Terraform reads for no backend changes nothing. */
+	static const char *const overrides[] = {"override.tf.json", "backend_override.tf.json", "override.tofu.json"};
+	config_of(plain, one);
+	for (size_t i = 0; i < ARRAY_LEN(overrides); i++) {
+		snprintf(text, sizeof text, "envs/%s", overrides[i]);
+		put(text, "{\"terraform\":{\"backend\":{\"s3\":{\"bucket\":\"other\"}}}}");
+		config_of(plain, two);
+		CHECK(strcmp(one, two) != 0);
+		gone(text);
+	}
+	static const char *const others[] = {"x.tfbackend", "terraform.tfvars", "x.auto.tfvars", ".terraformrc", "terraform.rc", "backend.hcl"};
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		snprintf(text, sizeof text, "envs/%s", others[i]);
+		put(text, "terraform {\n backend \"http\" {\n password = \"p\"\n }\n}\nbucket = \"other\"\npassword = \"p\"\n");
+		config_of(plain, two);
+		CHECK_STR(two, one);
+		gone(text);
+	}
+	gone("envs/main.tf");
+}
+
 /* The plan file would have it. The path of a file is none, and a block that an override replaces counts for nothing. */
 static void test_secrets(void)
 {
@@ -359,6 +417,7 @@ int main(void)
 	test_heredocs();
 	test_unreadable();
 	test_settings();
+	test_every_setting();
 	test_secrets();
 	test_json();
 	test_overrides();
