@@ -39,7 +39,7 @@ struct sbx_error {
 int sbx_fail(struct sbx_error *err, enum sbx_class class, const char *code, const char *format, ...)
 	SBX_PRINTF(4, 5);
 
-/* The same, with ": " and the text of errno behind the message. */
+/* The same, with ": " and the text of errno behind the message; with a hint where a disk is full. */
 int sbx_fail_errno(struct sbx_error *err, enum sbx_class class, const char *code, const char *format,
 		   ...) SBX_PRINTF(4, 5);
 

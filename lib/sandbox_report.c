@@ -115,6 +115,27 @@ static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
 	return jv_string(buf_str(&text));
 }
 
+/* The words of the C library for ENOSPC, and those of Go: what the failed step could write to is full. */
+static int is_full(const struct sandbox_outcome *outcome)
+{
+	const struct buf *errors = &outcome->err.bytes;
+	size_t from = outcome->err_before < errors->len ? outcome->err_before : errors->len;
+
+	return strcasestr(buf_str(errors) + from, "no space left on device") != NULL;
+}
+
+static jv full_hint(jv run)
+{
+	auto_jv limits = json_object(run, "limits");
+	int64_t bytes;
+
+	if (json_int(limits, "workdir", &bytes) < 0)
+		return jv_string("it wrote more bytes or files than the sandbox has room for");
+	return jv_string_fmt("it wrote more bytes or files than the sandbox has room for: %lld MiB is what the tool has (limits: "
+			     "workdir)",
+			     (long long)(bytes >> 20));
+}
+
 /* What to do where terraform init did not find a provider or a module. */
 static jv fetch_hint(jv run)
 {
@@ -152,6 +173,8 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 	auto_jv locked = lock_hint(run, outcome);
 	if (jv_is_valid(locked))
 		return json_set(json_set_str(result, "code", "state_locked"), "hint", take_jv(&locked));
+	if (is_full(outcome))
+		return json_set(json_set_str(result, "code", "sandbox_full"), "hint", full_hint(run));
 	if (!sandbox_step_is(run, outcome->step, "terraform", "init") || !is_unfetched(&outcome->err.bytes))
 		return result;
 	return json_set(json_set_str(result, "code", "not_fetched"), "hint", fetch_hint(run));

@@ -7,7 +7,7 @@
 /* The result's members that follow from OUTCOME: state, exit or signal, took_ms, isolation, artifacts, stdout, stderr,
  * and for a run that analyses (whose own words are never shown but for the end of stderr when it failed) nothing but
  * findings, verdict, counts, safe, data_destroyed, digest. "code" and "hint" say why a run failed, where that is known:
- * "not_fetched", "plan_unreadable", "plan_errored", "state_locked", "state_rejected", "state_not_taken". */
+ * "not_fetched", "plan_unreadable", "plan_errored", "sandbox_full", "state_locked", "state_rejected", "state_not_taken". */
 int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, const char *verdict, jv *result,
 		   struct sbx_error *err);
 
