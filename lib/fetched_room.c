@@ -23,16 +23,24 @@ struct product {
 	char key[65];
 	int64_t used; /* seconds */
 	uint64_t bytes;
-	int is_theirs; /* of the principal who asks */
+	size_t owner; /* index of struct look's */
 	int stays;
 };
 
+/* A principal; the first one of the list is the one who asks, the second stands for people. */
+struct owner {
+	char *name; /* owned; NULL: people */
+	uint64_t bytes;
+	size_t products;
+};
+enum { ASKS, PEOPLE, FIRST_OTHER };
+
 struct look {
-	const char *principal, *key;
+	const char *key;
 	struct product *list; /* owned */
-	size_t count;
+	struct owner *owners; /* owned */
+	size_t count, owner_count;
 	uint64_t bytes; /* of all */
-	size_t theirs;
 	int is_full; /* of the list: there are more */
 };
 
@@ -80,6 +88,21 @@ static jv read_note(int dir_fd)
 	return take_jv(&note);
 }
 
+/* Where PRINCIPAL stands; nobody's memory is no reason to take one for another, so it counts as the one who asks. */
+static size_t owner_of(struct look *look, const char *principal)
+{
+	if (principal == NULL)
+		return PEOPLE;
+	for (size_t i = 0; i < look->owner_count; i++)
+		if (i != PEOPLE && strcmp(look->owners[i].name, principal) == 0)
+			return i;
+	char *name = strdup(principal);
+	if (name == NULL)
+		return ASKS;
+	look->owners[look->owner_count] = (struct owner){.name = name};
+	return look->owner_count++;
+}
+
 static void look_at(struct look *look, int all, const char *name)
 {
 	auto_fd dir = openat(all, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -99,10 +122,11 @@ static void look_at(struct look *look, int all, const char *name)
 	memcpy(product->key, name, len + 1);
 	product->used = st.st_mtim.tv_sec;
 	product->bytes = bytes_below(all, name, 0);
-	product->is_theirs = principal != NULL && strcmp(principal, look->principal) == 0;
-	product->stays = principal == NULL;
+	product->owner = owner_of(look, principal);
+	product->stays = product->owner == PEOPLE;
 	look->bytes += product->bytes;
-	look->theirs += (size_t)product->is_theirs;
+	look->owners[product->owner].bytes += product->bytes;
+	look->owners[product->owner].products++;
 }
 
 static void mark_planned(int dir_fd, jv seal, void *context)
@@ -190,8 +214,58 @@ static int is_idle(int all, const char *key)
 	return dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) == 0;
 }
 
+enum want { ENOUGH, OF_THEIRS, OF_ALL };
+
+/* What has to go for BYTES more. */
+static enum want wanted(const struct look *look, uint64_t bytes)
+{
+	const struct owner *asks = &look->owners[ASKS];
+
+	if (asks->products >= LIMIT_FETCHED || asks->bytes + bytes > LIMIT_FETCHED_SHARE)
+		return OF_THEIRS;
+	return look->bytes + bytes > LIMIT_FETCHED_TOTAL ? OF_ALL : ENOUGH;
+}
+
+/* The longest unused of the principal who has most, so that nobody loses anything to one who keeps more; NULL: none. */
+static struct product *next_to_go(const struct look *look, enum want want)
+{
+	struct product *found = NULL;
+
+	for (size_t i = 0; i < look->count; i++) {
+		struct product *product = &look->list[i];
+		if (product->stays || (want == OF_THEIRS && product->owner != ASKS))
+			continue;
+		if (found == NULL || look->owners[product->owner].bytes > look->owners[found->owner].bytes)
+			found = product;
+	}
+	return found;
+}
+
+static int refuse_for_lack(const struct look *look, enum want want, struct sbx_error *err)
+{
+	const struct owner *asks = &look->owners[ASKS];
+
+	if (want == OF_THEIRS)
+		sbx_fail(err, SBX_UNAVAILABLE, "fetched_full",
+			 "%zu products of this principal's fetches, with %llu MiB, are kept, and all of them are needed",
+			 asks->products, (unsigned long long)(asks->bytes >> 20));
+	else
+		sbx_fail(err, SBX_UNAVAILABLE, "fetched_full",
+			 "%zu products of fetches, with %llu MiB, are kept, and all of them are needed", look->count,
+			 (unsigned long long)(look->bytes >> 20));
+	return sbx_hint(
+		err,
+		"at most %d with %llu MiB of one principal, and %llu MiB of all, are kept: apply the plans that were made with "
+		"them, or wait until they expire; what a person has put into %s/ in the state directory stays until a person "
+		"removes it",
+		LIMIT_FETCHED, (unsigned long long)(LIMIT_FETCHED_SHARE >> 20), (unsigned long long)(LIMIT_FETCHED_TOTAL >> 20),
+		FETCHED_DIR);
+}
+
 static int make_room(struct look *look, int all, uint64_t bytes, struct sbx_error *err)
 {
+	enum want want;
+
 	/* Fetches alone never come there. */
 	if (look->is_full) {
 		sbx_fail(err, SBX_UNAVAILABLE, "fetched_full", "more than %d products of fetches are kept",
@@ -199,37 +273,51 @@ static int make_room(struct look *look, int all, uint64_t bytes, struct sbx_erro
 		return sbx_hint(err, "what a person has put into %s/ in the state directory, a person removes",
 				FETCHED_DIR);
 	}
-	for (size_t i = 0; i < look->count; i++) {
-		struct product *product = &look->list[i];
-		int too_many = look->theirs >= LIMIT_FETCHED, too_large = look->bytes + bytes > LIMIT_FETCHED_TOTAL;
-		if (!too_many && !too_large)
-			break;
-		if (product->stays || (!too_large && !product->is_theirs) || !is_idle(all, product->key))
+	while ((want = wanted(look, bytes)) != ENOUGH) {
+		struct product *product = next_to_go(look, want);
+		if (product == NULL)
+			return refuse_for_lack(look, want, err);
+		product->stays = 1; /* for one that is in use; the others are no more */
+		if (!is_idle(all, product->key))
 			continue;
 		if (fetched_drop(all, product->key, err) < 0)
 			return -1;
 		look->bytes -= product->bytes;
-		look->theirs -= (size_t)product->is_theirs;
+		look->owners[product->owner].bytes -= product->bytes;
+		look->owners[product->owner].products--;
 	}
-	if (look->theirs < LIMIT_FETCHED && look->bytes + bytes <= LIMIT_FETCHED_TOTAL)
-		return 0;
-	sbx_fail(err, SBX_UNAVAILABLE, "fetched_full",
-		 "%zu products of fetches, with %llu MiB, are kept, and all of them are needed", look->count,
-		 (unsigned long long)(look->bytes >> 20));
-	return sbx_hint(
-		err,
-		"at most %d of one principal and %llu MiB of all are kept: apply the plans that were made with them, "
-		"or wait until "
-		"they expire; what a person has put into %s/ in the state directory stays until a person removes it",
-		LIMIT_FETCHED, (unsigned long long)(LIMIT_FETCHED_TOTAL >> 20), FETCHED_DIR);
+	return 0;
+}
+
+static int look_begin(struct look *look, const char *principal, struct sbx_error *err)
+{
+	look->list = calloc(PRODUCTS_MAX, sizeof *look->list);
+	look->owners = calloc(PRODUCTS_MAX + FIRST_OTHER, sizeof *look->owners);
+	char *name = strdup(principal);
+
+	if (look->list == NULL || look->owners == NULL || name == NULL) {
+		free(name);
+		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
+	}
+	look->owners[ASKS].name = name;
+	look->owner_count = FIRST_OTHER;
+	return 0;
+}
+
+static void look_end(struct look *look)
+{
+	for (size_t i = 0; i < look->owner_count; i++)
+		free(look->owners[i].name);
+	free(look->owners);
+	free(look->list);
 }
 
 int fetched_make_room(const struct state *state, const char *principal, uint64_t bytes, const char *key,
 		      struct sbx_error *err)
 {
-	struct look look = {.principal = principal, .key = key, .list = calloc(PRODUCTS_MAX, sizeof *look.list)};
+	struct look look = {.key = key};
 	auto_fd all = state_dir(state, FETCHED_DIR, err);
-	int result = look.list == NULL ? sbx_fail(err, SBX_OS, "no_memory", "out of memory") : all < 0 ? -1 : 0;
+	int result = all < 0 ? -1 : look_begin(&look, principal, err);
 
 	if (result == 0)
 		result = look_at_all(&look, all, err);
@@ -239,6 +327,6 @@ int fetched_make_room(const struct state *state, const char *principal, uint64_t
 		qsort(look.list, look.count, sizeof *look.list, by_use);
 		result = make_room(&look, all, bytes, err);
 	}
-	free(look.list);
+	look_end(&look);
 	return result;
 }

@@ -1,5 +1,5 @@
-/* Room for what is fetched (fetched.h): so many products of one principal, so many bytes of all; what was not used for
- * the longest time goes first. Never goes what a person has put there, what a kept plan was made with, and what a run
+/* Room for what is fetched (fetched.h): so many products and bytes of one principal, so many bytes of all; of the principal
+ * who has most, what was not used for the longest time goes first. Never goes what a person has put there, what a kept plan was made with, and what a run
  * uses now. */
 #ifndef SBX_FETCHED_ROOM_H
 #define SBX_FETCHED_ROOM_H

@@ -47,6 +47,8 @@
 /* Products of fetches that are kept: of one principal, and of all together. */
 #define LIMIT_FETCHED 20
 #define LIMIT_FETCHED_TOTAL ((uint64_t)8 << 30)
+/* Of that one principal has at most so much: there is room for the largest product of another one whatever it keeps. */
+#define LIMIT_FETCHED_SHARE ((uint64_t)6 << 30)
 /* Terraform's lock file: some hundred providers with all their digests. */
 #define LIMIT_LOCK_FILE ((size_t)1 << 20)
 /* A plan, and the JSON form of one, on their way back from a cluster: in base64, by a container's log, which kubelets

@@ -300,6 +300,59 @@ key() {
 	assert_call fetched_full
 }
 
+# fill KEY GIB: it has so much in it, and takes no room for it.
+fill() {
+	truncate -s "$2G" "$T/var/fetched/$1/modules/big"
+}
+
+@test "one principal cannot have all the room: another one finds some, and loses nothing to who has more" {
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	# Somebody else has all that one may have, of which all is in use; then a little less is left than one more may need.
+	for i in {1..6}; do
+		old_product "$(key "$i")" 9 somebody-else
+		fill "$(key "$i")" 1
+		exec {fds[i]}<"$T/var/fetched/$(key "$i")"
+		flock -s "${fds[i]}"
+	done
+	old_product "$(key 20)" 30 a-third
+	fill "$(key 20)" 1
+	inside 0 chain terraform_fetch dir=envs/staging
+	[ -d "$T/var/fetched/$(key 20)" ]
+	ours=$(basename "$(ls -d "$T"/var/fetched/*[a-f]*)")
+	# What goes is of the one who has most, though it was used later than others'.
+	for i in {1..6}; do
+		exec {fds[i]}<&-
+	done
+	old_product "$(key 21)" 20 a-third
+	fill "$(key 21)" 1
+	sed -i 's/ref=v1/ref=main/' "$TREE/main.tf"
+	inside 0 chain terraform_fetch dir=envs/staging
+	[ -d "$T/var/fetched/$(key 20)" ] && [ -d "$T/var/fetched/$(key 21)" ] && [ -d "$T/var/fetched/$ours" ]
+	assert_equal "$(ls -d "$T"/var/fetched/*"$(key 0 | cut -c1-60)"* | wc -l)" 7
+	# One's own share: at it the longest unused of one's own goes, and where none may go there is no room, though there is for others.
+	rm -rf "$T"/var/fetched/*
+	for i in {1..6}; do
+		old_product "$(key "$i")" "$i" root
+		fill "$(key "$i")" 1
+	done
+	old_product "$(key 20)" 30 a-third
+	inside 0 chain terraform_fetch dir=envs/staging
+	[ ! -e "$T/var/fetched/$(key 6)" ] && [ -d "$T/var/fetched/$(key 5)" ] && [ -d "$T/var/fetched/$(key 20)" ]
+	old_product "$(key 6)" 6 root
+	fill "$(key 6)" 1
+	for i in {1..6}; do
+		exec {fds[i]}<"$T/var/fetched/$(key "$i")"
+		flock -s "${fds[i]}"
+	done
+	sed -i 's/ref=main/ref=v1/' "$TREE/main.tf"
+	inside 69 chain terraform_fetch dir=envs/staging
+	assert_call fetched_full
+	assert_contains "$(jq -r .error.message <<<"$output")" "of this principal's fetches"
+	exec {fds[6]}<&-
+	inside 0 chain terraform_fetch dir=envs/staging
+	[ ! -e "$T/var/fetched/$(key 6)" ]
+}
+
 @test "more products than can be looked at: there is no room, and with one less there is" {
 	calls_module net 'git::https://git.test/net.git?ref=v1'
 	(mkdir -p "$T/var/fetched" && cd "$T/var/fetched" && seq -f %064.0f 1025 | xargs mkdir)
