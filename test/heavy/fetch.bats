@@ -437,6 +437,31 @@ fill() {
 	assert_call module_not_allowed
 }
 
+@test "OpenTofu: what its own files call, its tests with them, is fetched and found, and its own backend is the one" {
+	command -v tofu >/dev/null || skip 'no tofu'
+	local tofu
+	tofu=$(readlink -f "$(command -v tofu)")
+	calls_module net 'git::https://git.test/net.git?ref=v1'
+	mv "$TREE/main.tf" "$TREE/hidden"
+	echo 'output "said" { value = "Terraform alone reads this" }' >"$TREE/main.tf"
+	mv "$TREE/hidden" "$TREE/main.tofu"
+	mkdir "$TREE/tests"
+	printf 'run "far" {\n  module {\n    source = "git::https://git.test/far.git?ref=v1"\n  }\n}\n' >"$TREE/tests/one.tofutest.hcl"
+	serve_repository far 'output "said" { value = "far" }'
+	# Terraform calls none of it: its product is whole without.
+	inside 0 chain terraform_fetch dir=envs/staging
+	assert_equal "$(find "$(product)/modules" -name main.tf)" ''
+	rm -rf "$T/var/fetched"
+	sed -i "s|^    path: \"$(command -v terraform)\"|    path: \"$tofu\"|" "$T/policy/policy.yaml"
+	inside 0 chain terraform_fetch dir=envs/staging
+	assert_equal "$(jq -rc '[.Modules[].Key]' "$(product)/modules/modules.json")" '["","net","test.tests.one.tofutest.hcl.far"]'
+	applied 0
+	assert_equal "$(jq -r .outputs.net.value "$T"/var/ws/default/*/terraform.tfstate)" 'by git'
+	printf 'terraform {\n  backend "http" {\n    password = "p"\n  }\n}\n' >"$TREE/state.tofu"
+	inside 77 chain terraform_plan dir=envs/staging
+	assert_call backend_secret
+}
+
 @test "a list of modules that has another one under the name of one that is called" {
 	calls_module net 'git::https://git.test/net.git?ref=v1'
 	inside 0 chain terraform_fetch dir=envs/staging
