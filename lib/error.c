@@ -40,7 +40,8 @@ int sbx_fail_errno(struct sbx_error *err, enum sbx_class class, const char *code
 	va_end(args);
 	size_t used = strlen(err->message);
 	snprintf(err->message + used, sizeof err->message - used, ": %s", strerror(saved));
-	if (saved == ENOSPC || saved == EDQUOT)
+	/* Namespaces and watches that are used up say the same. */
+	if ((saved == ENOSPC || saved == EDQUOT) && (class == SBX_IO || class == SBX_CANNOT_CREATE))
 		sbx_hint(err, "free space there: as a rule it is the file system of the state directory that is full");
 	errno = saved;
 	return -1;
