@@ -145,7 +145,7 @@ $(static_outputs):
 	$(say)$(CC) $(CFLAGS) $(static_kind) -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(lib_static)
 
 static_modules := base64 boot buf clock config_path digest drive driver_fds egress_flow egress_list egress_relay env_name error frame frame_lines hash_set hidden io isolate isolate_limits isolate_mounts isolate_net isolate_remedy isolate_seccomp isolation json_keys json_lex json_lex_block json_lex_number \
-	json_lex_skip json_lex_slow json_lex_text json_out log package pass_fd plan_part policy_files schema_name process relay review_quote secret setting signed_text signers spawn sshsig sshsig_check sshsig_key start state steps steps_read tool_list tree tree_read tree_unpack wire ws_file yaml_lex yaml_walk $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
+	json_lex_skip json_lex_slow json_lex_text json_out log package pass_fd plan_part policy_files schema_name process relay review_quote secret setting signed_text signers spawn sshsig sshsig_check sshsig_key start state steps steps_read tf_lock tool_list tree tree_read tree_unpack wire ws_file yaml_lex yaml_walk $(patsubst lib/%.c,%,$(wildcard lib/entry_*.c))
 # One of them is compiled otherwise for a static program. The others are the same objects, unless those have sanitizers in them.
 static_modules_apart := $(if $(SANITIZE),$(static_modules),start)
 static_cflags = $(filter-out -fsanitize=% -fno-sanitize-recover=all,$(SBX_CFLAGS)) -DSBX_STATIC -fPIE

@@ -35,6 +35,13 @@ static uint64_t output_limit(const struct running *r, enum stream stream)
 	return r->run->way_back > 0 && r->run->way_back < LIMIT_PLAN_JSON ? r->run->way_back : LIMIT_PLAN_JSON;
 }
 
+static int hear(struct buf *heard, const char *bytes, size_t len, struct sbx_error *err)
+{
+	size_t room = heard->max - heard->len;
+
+	return buf_add(heard, bytes, len < room ? len : room, err);
+}
+
 /* 0 at the end of the stream or when nothing is there. */
 static int copy_output(struct running *r, enum stream stream, struct sbx_error *err)
 {
@@ -50,6 +57,8 @@ static int copy_output(struct running *r, enum stream stream, struct sbx_error *
 	}
 	if (stream == STREAM_OUT && r->state.fd >= 0)
 		return entry_state_add(&r->state, block, (size_t)n, err) < 0 ? -1 : 1;
+	if (stream == STREAM_ERR && r->heard != NULL)
+		return hear(r->heard, block, (size_t)n, err) < 0 ? -1 : 1;
 	uint64_t room = output_limit(r, stream) - end->sent;
 	size_t kept = (uint64_t)n < room ? (size_t)n : (size_t)room;
 	end->sent += kept;
@@ -186,6 +195,12 @@ static int build_command(struct running *r, const struct step *step, struct comm
 			c->argv[c->first + i] = step->argv[i].text;
 			continue;
 		}
+		if (step->argv[i].kind == SLOT_LOCK) {
+			if (r->lock == NULL)
+				return -1;
+			c->argv[c->first + i] = r->lock;
+			continue;
+		}
 		const struct artifact *artifact = entry_artifact(&r->run->artifacts, step->argv[i].text);
 		if (artifact == NULL || slots == MAX_SLOTS)
 			return -1;
@@ -258,7 +273,7 @@ static int start_program(struct running *r, const struct step *step, struct sbx_
 	what.fds = c.fds;
 	what.fd_count = c.fd_count;
 	if (result < 0)
-		sbx_fail(err, SBX_PROTOCOL, "cannot_start", "a step wants more artefacts than it can have");
+		sbx_fail(err, SBX_PROTOCOL, "cannot_start", "a step wants an artefact or a lock that it cannot have");
 	else
 		result = spawn_start(&what, &child, err);
 	base_close_fd(&ends[STREAM_OUT][1]);
@@ -280,6 +295,8 @@ static int say_not_started(struct running *r, const struct sbx_error *why, struc
 
 	r->status = CANNOT_START << 8;
 	r->failed = "cannot_start";
+	if (r->heard != NULL)
+		return 0;
 	return frame_write(r->run->frames_fd, r->run->nonce, FRAME_ERR, r->number, text, (size_t)len, err);
 }
 

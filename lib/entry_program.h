@@ -42,6 +42,8 @@ struct running {
 	const char *failed;	/* code of what was wrong, though it may have ended with 0; NULL */
 	struct sbx_error found; /* why, where the code does not say all */
 	struct entry_state state;
+	struct buf *heard;  /* takes its stderr, as far as it fits, and no frame does; NULL */
+	const char *lock;   /* what SLOT_LOCK becomes */
 	const char *artifact; /* the one that was looked at last */
 };
 #define RUNNING_INIT(entry_run, step_number)                                                                           \

@@ -99,6 +99,14 @@ static int put_quoted(struct buf *out, const char *text, struct sbx_error *err)
 	return review_quote(out, text, strlen(text), err);
 }
 
+static int put_argument(struct buf *out, const struct slot *slot, struct sbx_error *err)
+{
+	if (slot->kind == SLOT_LOCK)
+		return buf_add_str(out, REVIEW_STEP_LOCK, err);
+	return buf_add_str(out, slot->kind == SLOT_ARTIFACT ? REVIEW_STEP_ARTIFACT : " ", err) < 0 ? -1
+												     : put_quoted(out, slot->text, err);
+}
+
 static int put_step(struct buf *out, const struct step *step, uint32_t number, struct sbx_error *err)
 {
 	size_t len = 0;
@@ -111,10 +119,9 @@ static int put_step(struct buf *out, const struct step *step, uint32_t number, s
 	    buf_add_str(out, step->flags & STEP_CREDENTIALS ? REVIEW_STEP_WITH : REVIEW_STEP_WITHOUT, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < step->argc; i++)
-		if (buf_add_str(out, step->argv[i].kind == SLOT_ARTIFACT ? REVIEW_STEP_ARTIFACT : " ", err) < 0 ||
-		    put_quoted(out, step->argv[i].text, err) < 0)
+		if (put_argument(out, &step->argv[i], err) < 0)
 			return -1;
-	if (step->flags & STEP_CHECK && buf_add_str(out, REVIEW_STEP_CHECKS, err) < 0)
+	if (step->flags & STEP_CHECK && buf_add_str(out, steps_unlocks(step) ? REVIEW_STEP_UNLOCKS : REVIEW_STEP_CHECKS, err) < 0)
 		return -1;
 	return buf_add_str(out, step->flags & STEP_SEALS_STATE ? REVIEW_STEP_SEALS "\n" : "\n", err);
 }

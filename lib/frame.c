@@ -12,7 +12,8 @@
 static const char *const type_names[] = {
 	[FRAME_HELLO] = "hello", [FRAME_REFUSED] = "refused",	[FRAME_STEP] = "step", [FRAME_OUT] = "out",
 	[FRAME_ERR] = "err",	 [FRAME_ARTIFACT] = "artifact", [FRAME_DATA] = "data", [FRAME_EXIT] = "exit",
-	[FRAME_END] = "end",	 [FRAME_EVENT] = "event",
+	[FRAME_END] = "end",	 [FRAME_UNLOCKED] = "unlocked",
+	[FRAME_EVENT] = "event",
 };
 
 static const char header_start[] = "sbx-frame ";

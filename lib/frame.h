@@ -32,6 +32,8 @@ enum frame_type {
 		      * "failed"  and "message" when it is not the sealed one */
 	FRAME_END,   /* last: {"state_changed":BOOL, "stopped":BOOL}; a step that did not end with 0, or failed, was the
 			last one */
+	FRAME_UNLOCKED, /* check STEP has taken away a lock: {"call":CALL,"lock":ID}, the call that had left it (entry_lock.h); before
+			 * the first FRAME_STEP, or a refusal */
 	FRAME_EVENT, /* of the driver itself: {"event":"deadline"|"stopped"|"cannot_isolate"|"killed", "message":…,
 			"hint":…}; NONCE is FRAME_EVENT_NONCE */
 };

@@ -90,6 +90,11 @@
 /* People who sign one request: more would be a meeting. */
 #define LIMIT_APPROVERS 9
 
+/* Calls whose locks of a remote state one run may take away, the newest ones: each was killed, or failed while it had the lock. */
+#define LIMIT_LEFT_LOCKS 64
+/* Who has not missed a state for so long will not: by then a person has looked at its lock. */
+#define LIMIT_LEFT_AGE_S (30 * 24 * 60 * 60)
+
 /* How often a change is sent that met a write to its object's status on the way: a rollout writes about once a second. */
 #define LIMIT_CHANGE_TRIES 5
 

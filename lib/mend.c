@@ -75,6 +75,17 @@ void mend_end(int run_fd, enum mend_keep keep)
 	mark(run_fd, keep == MEND_KEEP ? ended : ended_briefly);
 }
 
+int mend_is_over(const struct state *state, const char *call)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	auto_fd runs = state_dir(state, "runs", &ignored);
+	auto_fd run = runs < 0 ? -1 : openat(runs, call, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (run < 0)
+		return runs >= 0 && errno == ENOENT;
+	return (io_exists(run, ended) || io_exists(run, ended_briefly)) && !state_run_works(run);
+}
+
 /* What the record says of the call. */
 struct told {
 	char state[32]; /* of sandbox.completed; "" without one */

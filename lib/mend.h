@@ -46,6 +46,10 @@ struct mend_count {
 };
 int mend_all(const struct mend *mend, struct mend_count *count, struct sbx_error *err);
 
+/* 1 when CALL ended for good: no process of it lives, what it had made elsewhere is gone, and nothing is left to mend. Its directory is
+ * marked so, or was removed. 0 also where nobody can tell. */
+int mend_is_over(const struct state *state, const char *call);
+
 /* The last act of a call: nothing is left to do for it, unless one of its stages did not come to its end (then mending
  * sees to it). */
 enum mend_keep { MEND_KEEP, MEND_KEEP_BRIEFLY };

@@ -4,6 +4,7 @@
 
 #include "json_out.h"
 #include "policy_impl.h"
+#include "tf_run.h"
 
 static const int64_t ms_per_s = 1000;
 
@@ -67,6 +68,14 @@ static int show_workspace(const struct page *p, jv run)
 		       : 0;
 }
 
+static const char *check_words(jv step)
+{
+	if (json_bool(step, "check") != 1)
+		return "";
+	return tf_run_unlocks(step) ? " (a check: takes away a lock that a dead call left, and no other)"
+				    : " (a check: nothing begins unless it ends with 0)";
+}
+
 static int show_steps(const struct page *p, jv run)
 {
 	auto_jv steps = json_array(run, "steps"), produces = json_array(run, "produces"), show = json_object(run, "show");
@@ -75,7 +84,7 @@ static int show_steps(const struct page *p, jv run)
 		auto_jv step = json_at(steps, i), argv = json_array(step, "argv");
 		if (buf_addf(p->out, p->err, "step %-6d ", i + 1) < 0 || json_write(argv, p->out, p->err) < 0 ||
 		    text(p, json_has(step, "analyse") ? " (output is analysed, never shown)" : "") < 0 ||
-		    text(p, json_bool(step, "check") == 1 ? " (a check: nothing begins unless it ends with 0)" : "") < 0 ||
+		    text(p, check_words(step)) < 0 ||
 		    text(p, json_has(step, "seals") ? " (output is the state, sealed and never shown)" : "") < 0 ||
 		    (json_has(step, "keeps") && (text(p, " (keeps the ") < 0 || text(p, json_str(step, "keeps")) < 0 ||
 						 text(p, " that it fetches)") < 0)) ||

@@ -92,6 +92,8 @@ jv client_list(jv entry, jv root, jv targets, jv tool);
 
 /* Check a text with {param} in it, for the parameters PARAMS of a tool. */
 int slots_check_template(const struct schema *s, const struct yaml_at *at, jv params, const char *template);
+/* The only step that {lock: left} may stand in. */
+extern const char policy_unlock_form[];
 /* Check the argv of one step of TOOL. */
 int slots_check_argv(const struct schema *s, const struct yaml_at *at, jv root, jv tool, jv argv);
 /* Check the steps and produces of a tool. */

@@ -6,6 +6,7 @@
 #include "policy_impl.h"
 
 static const char plan_artifact[] = "plan";
+const char policy_unlock_form[] = "{argv: [PROGRAM, force-unlock, -force, {lock: left}], check: true}";
 
 /* A step under check. */
 struct step_check {
@@ -128,6 +129,24 @@ static int check_artifact(const struct step_check *c, const struct yaml_at *at, 
 			   "no such artifact");
 }
 
+/* The command is the one that compares the ID with the lock's, and no other may have it. */
+static int check_lock(const struct step_check *c, const struct yaml_at *at, jv argv, int i)
+{
+	static const struct field fields[] = {{"lock", FIELD_TEXT, FIELD_REQUIRED}};
+	auto_jv slot = json_at(argv, i), command = json_at(argv, 1), option = json_at(argv, 2);
+	const char *word = json_text(command), *force = json_text(option);
+	struct yaml_at at_lock = {.up = at, .key = "lock"};
+
+	if (schema_fields(c->s, at, slot, fields, ARRAY_LEN(fields)) < 0)
+		return -1;
+	if (strcmp(json_str(slot, "lock"), "left") != 0)
+		return schema_fail(c->s, &at_lock, "left", "there is no other lock to name");
+	if (i == 3 && json_length(argv) == 4 && word != NULL && strcmp(word, "force-unlock") == 0 && force != NULL &&
+	    strcmp(force, "-force") == 0)
+		return 0;
+	return schema_fail(c->s, at, policy_unlock_form, "a lock that was left can be given to force-unlock alone");
+}
+
 static int check_slot(const struct step_check *c, const struct yaml_at *at, jv slot, const char *guard)
 {
 	const char *template = json_text(slot);
@@ -136,6 +155,8 @@ static int check_slot(const struct step_check *c, const struct yaml_at *at, jv s
 		return check_template(c, at, template, guard);
 	if (json_has(slot, "artifact"))
 		return check_artifact(c, at, slot);
+	if (json_has(slot, "lock"))
+		return schema_fail(c->s, at, policy_unlock_form, "a lock that was left is no argument that may be absent");
 	return schema_fail(c->s, at, "a text, {artifact: NAME} or {if: NAME, then: …}", "is no argument");
 }
 
@@ -179,7 +200,9 @@ int slots_check_argv(const struct schema *s, const struct yaml_at *at, jv root, 
 	for (int i = 1, n = json_length(argv); i < n; i++) {
 		auto_jv slot = json_at(argv, i);
 		struct yaml_at here = {.up = at, .index = i};
-		if ((json_has(slot, "if") ? check_guarded(c, &here, slot) : check_slot(c, &here, slot, NULL)) < 0)
+		if ((json_has(slot, "if")     ? check_guarded(c, &here, slot)
+		     : json_has(slot, "lock") ? check_lock(c, &here, argv, i)
+					      : check_slot(c, &here, slot, NULL)) < 0)
 			return -1;
 	}
 	return 0;
@@ -239,7 +262,7 @@ static int fill_slot(jv slot, jv params, jv declarations, jv *argv, struct sbx_e
 {
 	auto_free char *text = NULL;
 
-	if (json_has(slot, "artifact")) {
+	if (json_has(slot, "artifact") || json_has(slot, "lock")) {
 		*argv = json_append(take_jv(argv), jv_copy(slot));
 		return 0;
 	}

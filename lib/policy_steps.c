@@ -4,6 +4,7 @@
 
 #include "plan_format.h"
 #include "policy_impl.h"
+#include "tf_run.h"
 
 static const char plan_artifact[] = "plan";
 static const char sealed_state[] = "state"; /* what a seal can cover of a step's output */
@@ -64,6 +65,14 @@ static int check_seals(const struct step_check *c, const struct yaml_at *up, jv 
 	return 0;
 }
 
+/* A step that is a list ends with {lock: …}. */
+static int plain_unlocks(jv step)
+{
+	auto_jv last = json_at(step, json_length(step) - 1);
+
+	return json_has(last, "lock");
+}
+
 static int check_step(const struct step_check *c, const struct yaml_at *at, jv root, jv step)
 {
 	static const struct field fields[] = {
@@ -77,7 +86,8 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 	struct yaml_at at_argv = {.up = at, .key = "argv"}, at_analyse = {.up = at, .key = "analyse"};
 
 	if (jv_get_kind(step) == JV_KIND_ARRAY)
-		return slots_check_argv(c->s, at, root, c->tool, step);
+		return plain_unlocks(step) ? schema_fail(c->s, at, policy_unlock_form, "what takes away a lock that was left is a check")
+					   : slots_check_argv(c->s, at, root, c->tool, step);
 	if (jv_get_kind(step) != JV_KIND_OBJECT)
 		return schema_fail(c->s, at, "such as - [terraform, plan]",
 				   "a step is a list [PROGRAM, ARGUMENT, ...] or a mapping");
@@ -92,6 +102,8 @@ static int check_step(const struct step_check *c, const struct yaml_at *at, jv r
 		return schema_fail(c->s, at, NULL, "a check makes nothing that could be analysed");
 	if (json_has(step, "keeps") && step_checks(step))
 		return schema_fail(c->s, at, NULL, "a check makes nothing that could be kept");
+	if (tf_run_unlocks(step) && (json_has(step, "seals") || !step_checks(step)))
+		return schema_fail(c->s, at, policy_unlock_form, "what takes away a lock that was left is a check, and nothing else");
 	if (check_seals(c, at, step) < 0 || fetch_check_keeps(c->s, at, step) < 0)
 		return -1;
 	auto_jv argv = json_array(step, "argv");
@@ -172,6 +184,22 @@ static int check_produces(const struct step_check *c)
 	return 0;
 }
 
+/* The first one has found whatever there was. */
+static int check_unlocks(const struct step_check *c, jv steps)
+{
+	struct yaml_at at = {.key = "steps"};
+	int count = 0;
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i);
+		struct yaml_at here = {.up = &at, .index = i};
+		count += tf_run_unlocks(step);
+		if (count > 1)
+			return schema_fail(c->s, &here, NULL, "a step has taken away the lock already");
+	}
+	return 0;
+}
+
 int steps_check(const struct schema *s, jv root, jv tool)
 {
 	auto_jv steps = json_array(tool, "steps");
@@ -188,5 +216,5 @@ int steps_check(const struct schema *s, jv root, jv tool)
 		if (check_step(&c, &here, root, step) < 0 || check_order(&c, &here, steps, i) < 0)
 			return -1;
 	}
-	return check_produces(&c);
+	return check_unlocks(&c, steps) < 0 ? -1 : check_produces(&c);
 }

@@ -2,6 +2,7 @@
 #include "review_means.h"
 
 #include "review_words.h"
+#include "tf_run.h"
 
 static void put_argv(struct writer *w, jv argv)
 {
@@ -10,6 +11,8 @@ static void put_argv(struct writer *w, jv argv)
 		if (jv_get_kind(slot) == JV_KIND_OBJECT && json_has(slot, "artifact")) {
 			writer_put(w, REVIEW_STEP_ARTIFACT);
 			writer_member(w, slot, "artifact");
+		} else if (json_has(slot, "lock")) {
+			writer_put(w, REVIEW_STEP_LOCK);
 		} else {
 			writer_put(w, " ");
 			writer_value(w, slot);
@@ -31,7 +34,8 @@ static void put_steps(struct writer *w, jv run)
 		writer_member(w, step, "program");
 		writer_put(w, json_bool(step, "credentials") == 1 ? REVIEW_STEP_WITH : REVIEW_STEP_WITHOUT);
 		put_argv(w, argv);
-		writer_put(w, json_bool(step, "check") == 1 ? REVIEW_STEP_CHECKS : "");
+		if (json_bool(step, "check") == 1)
+			writer_put(w, tf_run_unlocks(step) ? REVIEW_STEP_UNLOCKS : REVIEW_STEP_CHECKS);
 		writer_put(w, json_has(step, "seals") ? REVIEW_STEP_SEALS "\n" : "\n");
 	}
 	if (json_length(steps) == 0)

@@ -15,7 +15,9 @@
 #define REVIEW_STEP_WITH " with credentials, arguments"
 #define REVIEW_STEP_WITHOUT " without credentials, arguments"
 #define REVIEW_STEP_ARTIFACT " artifact "
+#define REVIEW_STEP_LOCK " the lock that a dead call left"
 #define REVIEW_STEP_CHECKS "; checks, and nothing begins unless it ends with 0"
+#define REVIEW_STEP_UNLOCKS "; takes away that lock alone, and any other stays"
 #define REVIEW_STEP_SEALS "; goes on only if it prints the state that was planned against"
 
 #define REVIEW_NETWORK "  network: "

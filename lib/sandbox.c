@@ -32,6 +32,7 @@ void sandbox_outcome_init(struct sandbox_outcome *outcome)
 					    .shown_room = LIMIT_RESULT_SHOWN,
 					    .analysis = jv_invalid(),
 					    .unshown = jv_invalid(),
+					    .unlocked = jv_invalid(),
 					    .sealed_state = jv_invalid(),
 					    .plan_fd = -1,
 					    .modules_fd = -1,
@@ -47,6 +48,7 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome)
 	jv_free(take_jv(&outcome->shown));
 	jv_free(take_jv(&outcome->analysis));
 	jv_free(take_jv(&outcome->unshown));
+	jv_free(take_jv(&outcome->unlocked));
 	jv_free(take_jv(&outcome->sealed_state));
 	jv_free(take_jv(&outcome->fetched));
 	base_close_fd(&outcome->plan_fd);

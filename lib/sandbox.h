@@ -49,6 +49,7 @@ struct sandbox_job {
 	const char *call, *tool; /* for the names of what a driver makes */
 	const char *backend;	 /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
 				    other */
+	jv dead; /* calls whose locks of that backend a step may take away (left_lock.h); invalid for a run that takes none */
 	const char *rc; /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	const struct egress_pins *pins;	 /* sandbox_egress.h; NULL: none */
 	struct sandbox_file tree;	 /* packed (tree.h) */
@@ -92,6 +93,7 @@ struct sandbox_outcome {
 	size_t shown_room; /* what more of them may take in the call */
 	jv analysis;	   /* sbx-plan's object; invalid when there is none */
 	jv unshown;	   /* unshown.h: what no plan shows of the configuration that was planned; invalid: nothing */
+	jv unlocked;	   /* {call, lock}: a lock that was taken away, and the call that had left it; invalid for none */
 	jv sealed_state;   /* {lineage, serial, sha256} of the state that a step printed; invalid for none */
 	int plan_fd;	   /* the artefact "plan" in sealed memory, owned; -1: none */
 	int modules_fd, providers_fd; /* what a run that fetches has kept, packed (tree.h), owned; -1: none */

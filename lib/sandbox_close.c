@@ -11,6 +11,7 @@
 #include "refused.h"
 #include "sandbox_keep.h"
 #include "sandbox_report.h"
+#include "sandbox_unlock.h"
 
 enum { CONNECTIONS_A_LINE = 200 }; /* 200 bytes each, below LIMIT_EVENT */
 
@@ -44,6 +45,9 @@ static int record_start(const struct sandbox_stage *s, struct sbx_error *err)
 	details = json_set_str(take_jv(&details), "isolation", json_str(s->prepared->run, "require"));
 	details = json_set_int(take_jv(&details), "steps", json_length(steps));
 	details = json_set_str(take_jv(&details), "plan", json_str(plan, "id"));
+	/* Whoever dies before it can say which one it took away has said which it could. */
+	if (json_length(s->prepared->dead) > 0)
+		details = json_set(take_jv(&details), "may_unlock", jv_copy(s->prepared->dead));
 	return audit_append(s->state, AUDIT_INTENT, "sandbox.started", call_id(s->call), details, err);
 }
 
@@ -54,7 +58,12 @@ int sandbox_begin(struct sandbox_stage *s, struct sbx_error *err)
 	if (id != NULL && plan_take(s->state, id, err) < 0)
 		return -1;
 	s->has_plan = id != NULL;
-	return record_start(s, err);
+	if (sandbox_unlock_begin(&s->prepared->job, s->state, call_id(s->call), err) < 0)
+		return -1;
+	if (record_start(s, err) == 0)
+		return 0;
+	sandbox_unlock_end(&s->prepared->job, s->state, call_id(s->call), &s->outcome, 1);
+	return -1;
 }
 
 /* Of the evidence what says where it ran; all of it is in the call's result. */
@@ -304,6 +313,16 @@ void sandbox_give_back(struct sandbox_stage *s)
 		log_error(&err);
 }
 
+/* A step that wants the lock gives it back before it ends with 0; and what was refused had none that does. */
+static void end_lock(const struct sandbox_stage *s)
+{
+	const struct sandbox_outcome *o = &s->outcome;
+	int is_over = !s->driver_ran || o->state == SANDBOX_COMPLETED ||
+		      (o->state == SANDBOX_REFUSED && sandbox_began_nothing(s));
+
+	sandbox_unlock_end(&s->prepared->job, s->state, call_id(s->call), o, is_over);
+}
+
 void sandbox_close(struct sandbox_stage *s)
 {
 	jv_free(take_jv(&s->findings));
@@ -315,6 +334,7 @@ void sandbox_close(struct sandbox_stage *s)
 	drop_used_plan(s);
 	keep_plan(s);
 	keep_fetched(s);
+	end_lock(s);
 	record_end(s);
 }
 
@@ -324,12 +344,14 @@ jv sandbox_result(const struct sandbox_stage *s)
 	struct sbx_error err = SBX_ERROR_INIT;
 	jv result = jv_invalid();
 
-	if (sandbox_report(s->prepared->run, o, s->findings, sandbox_verdict(o), &result, &err) < 0) {
+	if (sandbox_report(s->state, s->prepared->run, o, s->findings, sandbox_verdict(o), &result, &err) < 0) {
 		log_error(&err);
 		jv_free(result);
 		result = json_set_str(jv_object(), "state", sandbox_state_name(o->state));
 	}
 	result = json_set_str(result, "state_file", s->state_file);
+	if (jv_is_valid(o->unlocked))
+		result = json_set(result, "unlocked", jv_copy(o->unlocked));
 	if (jv_is_valid(o->fetched))
 		result = json_set(result, "fetched", jv_copy(o->fetched));
 	if (jv_is_valid(s->plan))

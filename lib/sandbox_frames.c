@@ -9,6 +9,7 @@
 #include "io.h"
 #include "log.h"
 #include "sandbox_shown.h"
+#include "sandbox_unlock.h"
 
 static const size_t evidence_max = FRAME_MAX;
 
@@ -319,6 +320,17 @@ static int take_connection(struct run *run, jv object)
 	return 0;
 }
 
+static int take_unlocked(struct run *run, const struct frame *frame)
+{
+	auto_jv object = payload(run, frame);
+
+	if (!jv_is_valid(object))
+		return -1;
+	return !run->outcome->started && sandbox_unlock_take(run->job, object, run->outcome) == 0
+		       ? 0
+		       : bad_stream(run, "a lock that it was not to take away");
+}
+
 /* What the driver itself has to say. */
 static int take_event(struct run *run, const struct frame *frame)
 {
@@ -380,6 +392,8 @@ static int take_frame(struct run *run, const struct frame *frame)
 		run->outcome->state_changed = run->job->state_file == NULL && json_bool(object, "state_changed") == 1;
 		return jv_is_valid(object) ? 0 : -1;
 	}
+	case FRAME_UNLOCKED:
+		return take_unlocked(run, frame);
 	case FRAME_EVENT:
 		return take_event(run, frame);
 	}

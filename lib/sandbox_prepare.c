@@ -19,6 +19,7 @@
 #include "sandbox_fetch.h"
 #include "sandbox_keep.h"
 #include "sandbox_signed.h"
+#include "sandbox_unlock.h"
 #include "signal_format.h"
 #include "tf_run.h"
 #include "unshown.h"
@@ -33,6 +34,7 @@ void prepared_init(struct prepared *p)
 			       .providers = jv_invalid(),
 			       .backend = jv_invalid(),
 			       .unshown = jv_invalid(),
+			       .dead = jv_invalid(),
 			       .state_facts = jv_invalid(),
 			       .ws = WS_STATE_NONE,
 			       .need = FETCH_NEED_NONE,
@@ -41,6 +43,7 @@ void prepared_init(struct prepared *p)
 				       .programs = jv_invalid(),
 				       .mounts = jv_invalid(),
 				       .providers = jv_invalid(),
+				       .dead = jv_invalid(),
 				       .tree = SANDBOX_NO_FILE,
 				       .modules = SANDBOX_NO_FILE,
 				       .plan = SANDBOX_NO_FILE,
@@ -61,6 +64,7 @@ void prepared_clear(struct prepared *p)
 	jv_free(take_jv(&p->providers));
 	jv_free(take_jv(&p->backend));
 	jv_free(take_jv(&p->unshown));
+	jv_free(take_jv(&p->dead));
 	jv_free(take_jv(&p->state_facts));
 	egress_pins_clear(&p->pins);
 	fetch_need_clear(&p->need);
@@ -378,7 +382,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->backend))
 		p->backend = take_jv(&sealed_backend);
 	p->job.backend = json_str(p->backend, "type");
-	if (check_backend(p, err) < 0)
+	if (check_backend(p, err) < 0 || sandbox_unlock_prepare(&p->job, state, &p->dead, err) < 0)
 		return -1;
 	p->job.seal = p->seal;
 	p->job.programs = p->programs;

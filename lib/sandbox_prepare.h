@@ -18,6 +18,7 @@ struct prepared {
 	jv backend;		/* where one is made */
 	jv unshown;		/* too: what its configuration starts that no plan shows (unshown.h) */
 	char target_sha256[65]; /* too; "" without a target */
+	jv dead;	/* sandbox_unlock.h */
 	jv state_facts; /* {workspace, path, lineage, serial, sha256} of the state as it was given; jv_invalid() without
 			   one */
 	struct ws_state ws;		 /* access write: locked until it is closed */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "left_lock.h"
 #include "log.h"
 #include "plan_verdict.h"
 #include "result.h"
@@ -85,9 +86,27 @@ static int add_said(struct buf *text, const char *front, const char *word, struc
 	return word[0] == '\0' ? 0 : buf_addf(text, err, "%s%s", front, word);
 }
 
+/* What to do about it. Of a call of this installation the next run takes it away by itself, when the call is over. */
+static int add_way(struct buf *text, const struct state *state, jv run, const struct tf_lock *lock, struct sbx_error *err)
+{
+	auto_jv workspace = json_object(run, "workspace");
+	const char *name = json_str(workspace, "name"), *dir = json_str(workspace, "cwd");
+	enum left_lock left_by = tf_run_may_unlock(run) ? left_lock_by(state, lock->call) : LEFT_BY_OTHERS;
+
+	if (left_by == LEFT_BY_RUNNING)
+		return buf_add_str(text, "; it is still at work: call again when it has ended", err);
+	if (left_by == LEFT_BY_UNMENDED)
+		return buf_add_str(text, "; it died, and was not mended yet: sbx-audit --mend, then call again, which takes the lock away",
+				   err);
+	return buf_addf(text, err,
+			"; once it has ended for good: terraform_force_unlock {dir: \"%s%s%s\", lock_id: \"%s\"}, which a "
+			"person signs",
+			name != NULL ? name : "", name != NULL && name[0] != '\0' ? ":" : "", dir != NULL ? dir : ".", lock->id);
+}
+
 /* That another run holds the state's lock, or died with it, and how it is taken away ("state_locked"). Invalid: it is
  * not that. */
-static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
+static jv lock_hint(const struct state *state, jv run, const struct sandbox_outcome *outcome)
 {
 	const struct buf *errors = &outcome->err.bytes;
 	size_t from = outcome->err_before < errors->len ? outcome->err_before : errors->len;
@@ -98,17 +117,11 @@ static jv lock_hint(jv run, const struct sandbox_outcome *outcome)
 	if (!sandbox_step_is(run, outcome->step, "terraform", NULL) ||
 	    !tf_lock_find(buf_str(errors) + from, errors->len - from, &lock))
 		return jv_invalid();
-	auto_jv workspace = json_object(run, "workspace");
-	const char *name = json_str(workspace, "name"), *dir = json_str(workspace, "cwd");
 	if (buf_addf(&text, &err, "the state has the lock %s", lock.id) < 0 ||
 	    add_said(&text, ", for ", lock.operation, &err) < 0 || add_said(&text, ", by ", lock.who, &err) < 0 ||
 	    add_said(&text, ", since ", lock.created, &err) < 0 ||
 	    add_said(&text, "; what became of that run: sbx-audit show --request-id ", lock.call, &err) < 0 ||
-	    buf_addf(&text, &err,
-		     "; once it has ended for good: terraform_force_unlock {dir: \"%s%s%s\", lock_id: \"%s\"}, which a "
-		     "person signs",
-		     name != NULL ? name : "", name != NULL && name[0] != '\0' ? ":" : "", dir != NULL ? dir : ".",
-		     lock.id) < 0) {
+	    add_way(&text, state, run, &lock, &err) < 0) {
 		log_error(&err);
 		return jv_invalid();
 	}
@@ -160,7 +173,7 @@ static jv fetch_hint(jv run)
 }
 
 /* Why it failed, as far as there is something to be done about it. */
-static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
+static jv add_reason(jv result, const struct state *state, jv run, const struct sandbox_outcome *outcome)
 {
 	const struct sbx_error *trouble = &outcome->trouble;
 
@@ -170,7 +183,7 @@ static jv add_reason(jv result, jv run, const struct sandbox_outcome *outcome)
 	}
 	if (outcome->state != SANDBOX_FAILED)
 		return result;
-	auto_jv locked = lock_hint(run, outcome);
+	auto_jv locked = lock_hint(state, run, outcome);
 	if (jv_is_valid(locked))
 		return json_set(json_set_str(result, "code", "state_locked"), "hint", take_jv(&locked));
 	if (is_full(outcome))
@@ -207,7 +220,7 @@ static int add_output(jv *result, jv run, const struct sandbox_outcome *outcome,
 	return result_set_output(result, &shown, err);
 }
 
-int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, const char *verdict, jv *result,
+int sandbox_report(const struct state *state, jv run, const struct sandbox_outcome *outcome, jv findings, const char *verdict, jv *result,
 		   struct sbx_error *err)
 {
 	jv made = json_set_str(jv_object(), "state", sandbox_state_name(outcome->state));
@@ -227,6 +240,6 @@ int sandbox_report(jv run, const struct sandbox_outcome *outcome, jv findings, c
 	json_int(outcome->analysis, "total", &total);
 	made = result_set_findings(made, findings, total + sandbox_own_findings(outcome));
 	made = json_set_str(result_set_plan(made, outcome->analysis), "verdict", verdict);
-	*result = add_reason(made, run, outcome);
+	*result = add_reason(made, state, run, outcome);
 	return add_output(result, run, outcome, err);
 }

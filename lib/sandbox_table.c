@@ -45,10 +45,11 @@ static int fill_argv(jv argv, struct step *step, struct sbx_error *err)
 		return no_memory(err);
 	for (int i = 0; i < n; i++) {
 		auto_jv word = json_at(argv, i);
-		const char *artifact = json_str(word, "artifact");
+		const char *artifact = json_str(word, "artifact"), *text = artifact != NULL ? artifact : json_text(word);
+		int is_lock = json_has(word, "lock");
 		step->argc = (uint32_t)i + 1;
-		step->argv[i].kind = artifact != NULL ? SLOT_ARTIFACT : SLOT_TEXT;
-		if (copy_str(&step->argv[i].text, artifact != NULL ? artifact : json_text(word), "argv", err) < 0)
+		step->argv[i].kind = artifact != NULL ? SLOT_ARTIFACT : is_lock ? SLOT_LOCK : SLOT_TEXT;
+		if (copy_str(&step->argv[i].text, is_lock ? "" : text, "argv", err) < 0)
 			return -1;
 	}
 	return 0;
@@ -114,6 +115,24 @@ static int fill_steps(jv run, struct steps *steps, struct sbx_error *err)
 		steps->step_count = (uint32_t)i + 1;
 		if (fill_step(run, i + 1, entry, &steps->steps[i], err) < 0)
 			return -1;
+	}
+	return 0;
+}
+
+static int fill_dead(const struct sandbox_job *job, struct steps *steps, struct sbx_error *err)
+{
+	int n = json_length(job->dead);
+
+	steps->dead = calloc((size_t)n + 1, sizeof *steps->dead);
+	if (steps->dead == NULL)
+		return no_memory(err);
+	for (int i = 0; i < n; i++) {
+		auto_jv call = json_at(job->dead, i);
+		const char *id = json_text(call);
+		struct dead_call *dead = &steps->dead[steps->dead_count++];
+		if (id == NULL || strlen(id) >= sizeof dead->id)
+			return bad_run(err, "dead calls");
+		memcpy(dead->id, id, strlen(id) + 1);
 	}
 	return 0;
 }
@@ -344,7 +363,7 @@ int sandbox_table(const struct sandbox_job *job, struct steps *steps, struct sbx
 	    copy_str(&steps->cwd, cwd != NULL ? cwd : ".", "cwd", err) < 0 || fill_env(job, steps, err) < 0 ||
 	    fill_inputs(job, steps, err) < 0 || fill_programs(job, steps, err) < 0 || fill_sealed(job, steps, err) < 0)
 		return -1;
-	return fill_steps(job->run, steps, err);
+	return fill_dead(job, steps, err) < 0 ? -1 : fill_steps(job->run, steps, err);
 }
 
 /* Append FILE, read from offset 0, to OUT. */

@@ -21,6 +21,11 @@ int steps_is_reserved(const char *path)
 	return 0;
 }
 
+int steps_unlocks(const struct step *step)
+{
+	return step->argc > 0 && step->argv[step->argc - 1].kind == SLOT_LOCK;
+}
+
 static int put_inputs(const struct steps *s, struct buf *out, struct sbx_error *err)
 {
 	if (wire_put_u32(out, s->input_count, err) < 0)
@@ -67,6 +72,16 @@ static int put_sealed(const struct steps *s, struct buf *out, struct sbx_error *
 	return 0;
 }
 
+static int put_dead(const struct steps *s, struct buf *out, struct sbx_error *err)
+{
+	if (wire_put_u32(out, s->dead_count, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < s->dead_count; i++)
+		if (wire_put_str(out, s->dead[i].id, err) < 0)
+			return -1;
+	return 0;
+}
+
 static int put_step(const struct step *step, struct buf *out, struct sbx_error *err)
 {
 	if (wire_put_str(out, step->program, err) < 0 || wire_put_u32(out, step->flags, err) < 0 ||
@@ -109,7 +124,7 @@ int steps_encode(const struct steps *steps, struct buf *out, struct sbx_error *e
 	if (wire_put_str(out, steps->cwd, err) < 0 || put_env(steps, out, err) < 0 ||
 	    wire_put_u64(out, steps->output_max, err) < 0 || wire_put_u64(out, steps->artifact_max, err) < 0 ||
 	    wire_put_u64(out, steps->grace_ms, err) < 0 || put_inputs(steps, out, err) < 0 ||
-	    put_programs(steps, out, err) < 0 || put_sealed(steps, out, err) < 0 ||
+	    put_programs(steps, out, err) < 0 || put_sealed(steps, out, err) < 0 || put_dead(steps, out, err) < 0 ||
 	    wire_put_u32(out, steps->step_count, err) < 0)
 		return -1;
 	for (uint32_t i = 0; i < steps->step_count; i++)
@@ -151,6 +166,7 @@ void steps_clear(struct steps *steps)
 	}
 	free(steps->sealed.packages);
 	free(steps->sealed.lock_path);
+	free(steps->dead);
 	for (uint32_t i = 0; i < steps->step_count; i++)
 		clear_step(&steps->steps[i]);
 	free(steps->steps);

@@ -9,7 +9,7 @@
 #include "package.h"
 #include "ws_file.h"
 
-#define STEPS_VERSION 6u
+#define STEPS_VERSION 7u
 
 /* Where things stand inside every sandbox. */
 #define SANDBOX_WORK "/work"
@@ -31,7 +31,11 @@
 /* 1 for an absolute path inside that no mount of a policy may cover: what is a sandbox's own, or lies below such a place. */
 int steps_is_reserved(const char *path);
 
-enum slot_kind { SLOT_TEXT, SLOT_ARTIFACT /* text: its name; becomes /proc/self/fd/N */ };
+enum slot_kind {
+	SLOT_TEXT,
+	SLOT_ARTIFACT, /* text: its name; becomes /proc/self/fd/N */
+	SLOT_LOCK,     /* text: ""; becomes the ID of a lock (entry_lock.h) */
+};
 struct slot {
 	enum slot_kind kind;
 	char *text;
@@ -99,6 +103,11 @@ struct sealed_parts {
 	uint32_t package_count;
 };
 
+/* A call of the installation that is over, and may have left the lock of its state. */
+struct dead_call {
+	char id[33];
+};
+
 #define STEPS_NAMESPACES 7 /* user mnt pid net ipc uts cgroup, in this order */
 
 /* Whether the table runs a sealed plan. Then a difference has the code of its part (plan_part.h). */
@@ -118,9 +127,14 @@ struct steps {
 	uint32_t program_count;
 	enum steps_plan plan;
 	struct sealed_parts sealed; /* empty unless PLAN is STEPS_SEALED_PLAN */
+	struct dead_call *dead;	    /* whose locks the step with SLOT_LOCK may take away; none: it is passed over */
+	uint32_t dead_count;
 	struct step *steps;
 	uint32_t step_count;
 };
+
+/* 1 for the one step with SLOT_LOCK: a check, PROGRAM force-unlock -force SLOT_LOCK. */
+int steps_unlocks(const struct step *step);
 
 int steps_encode(const struct steps *steps, struct buf *out, struct sbx_error *err);
 /* Fills an empty STEPS, whose fields are then owned by it; the limits of limit.h hold. */

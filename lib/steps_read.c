@@ -8,6 +8,7 @@
 #include "digest.h"
 #include "limit.h"
 #include "signed_text.h"
+#include "state.h"
 #include "wire.h"
 
 enum {
@@ -159,11 +160,24 @@ static int get_sealed(struct wire *w, struct steps *s, struct sbx_error *err)
 	return 0;
 }
 
+static int get_dead(struct wire *w, struct steps *s, struct sbx_error *err)
+{
+	if (get_array(w, LIMIT_LEFT_LOCKS, sizeof *s->dead, (void **)&s->dead, &s->dead_count, err) < 0)
+		return -1;
+	for (uint32_t i = 0; i < s->dead_count; i++) {
+		if (get_field(w, s->dead[i].id, sizeof s->dead[i].id, err) < 0)
+			return -1;
+		if (!state_is_id(s->dead[i].id))
+			return bad(err, "dead call");
+	}
+	return 0;
+}
+
 static int get_slot(struct wire *w, struct slot *slot, struct sbx_error *err)
 {
 	uint32_t kind;
 
-	if (wire_get_u32(w, SLOT_ARTIFACT, &kind, err) < 0 || wire_get_str(w, LIMIT_ARGUMENT, &slot->text, err) < 0)
+	if (wire_get_u32(w, SLOT_LOCK, &kind, err) < 0 || wire_get_str(w, LIMIT_ARGUMENT, &slot->text, err) < 0)
 		return -1;
 	slot->kind = (enum slot_kind)kind;
 	return 0;
@@ -281,6 +295,30 @@ static int check_order(const struct steps *s, struct sbx_error *err)
 	return 0;
 }
 
+static int is_word(const struct slot *slot, const char *word)
+{
+	return slot->kind == SLOT_TEXT && strcmp(slot->text, word) == 0;
+}
+
+/* Whatever else a lock's ID were given to, or more than one of them, is no command that compares it. */
+static int check_locks(const struct steps *s, struct sbx_error *err)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < s->step_count; i++) {
+		const struct step *step = &s->steps[i];
+		for (uint32_t j = 0; j < step->argc; j++) {
+			if (step->argv[j].kind != SLOT_LOCK)
+				continue;
+			if (++n > 1 || j != 3 || step->argc != 4 || step->flags & ~(STEP_CHECK | STEP_CREDENTIALS) ||
+			    !(step->flags & STEP_CHECK) || step->argv[j].text[0] != '\0' ||
+			    !is_word(&step->argv[1], "force-unlock") || !is_word(&step->argv[2], "-force"))
+				return bad(err, "place of a lock");
+		}
+	}
+	return s->dead_count == 0 || n == 1 ? 0 : bad(err, "dead calls without a step for their locks");
+}
+
 static int decode(struct wire *w, struct steps *s, struct sbx_error *err)
 {
 	if (get_head(w, s, err) < 0 ||
@@ -294,7 +332,7 @@ static int decode(struct wire *w, struct steps *s, struct sbx_error *err)
 	for (uint32_t i = 0; i < s->program_count; i++)
 		if (get_program(w, &s->programs[i], err) < 0)
 			return -1;
-	if (get_sealed(w, s, err) < 0)
+	if (get_sealed(w, s, err) < 0 || get_dead(w, s, err) < 0)
 		return -1;
 	if (get_array(w, LIMIT_STEPS, sizeof *s->steps, (void **)&s->steps, &s->step_count, err) < 0)
 		return -1;
@@ -303,7 +341,7 @@ static int decode(struct wire *w, struct steps *s, struct sbx_error *err)
 			return -1;
 	if (w->left != 0)
 		return bad(err, "bytes behind it");
-	return check_order(s, err) < 0 ? -1 : check_artifacts(s, err);
+	return check_order(s, err) < 0 || check_locks(s, err) < 0 ? -1 : check_artifacts(s, err);
 }
 
 int steps_decode(const void *bytes, size_t len, struct steps *steps, struct sbx_error *err)

@@ -1,6 +1,7 @@
 /* The message's lines, in their order. */
 #include "tf_lock.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base.h"
@@ -47,27 +48,31 @@ static void take_words(const char *value, size_t len, const char *more, size_t m
 	out[len] = '\0';
 }
 
-/* A host's name that begins with sbx- and a call. */
+/* USER@HOST, where the host's name is sbx- and a call, maybe with the suffix that a Pod gets. */
 static void take_call(struct tf_lock *lock)
 {
 	static const char sandbox[] = "@sbx-";
 	enum { DIGITS = sizeof lock->call - 1 };
-	const char *host = strstr(lock->who, sandbox);
+	const char *host = strrchr(lock->who, '@');
 
-	if (host == NULL)
+	if (host == NULL || strncmp(host, sandbox, sizeof sandbox - 1) != 0)
 		return;
 	host += sizeof sandbox - 1;
 	if (strspn(host, "0123456789abcdef") != DIGITS || (host[DIGITS] != '\0' && host[DIGITS] != '-'))
 		return;
+	if (host[DIGITS] == '-' && (host[DIGITS + 1] == '\0' ||
+				    host[DIGITS + 1 + strspn(host + DIGITS + 1, letters_and_digits)] != '\0'))
+		return;
 	memcpy(lock->call, host, DIGITS);
 }
 
-/* An ID is no option. */
-static int is_id(const char *id)
+int tf_lock_is_id(const char *id)
 {
+	char taken[TF_LOCK_ID_MAX + 1];
 	size_t len = strlen(id);
 
-	return len > 0 && id[0] != '-' && id[len - 1] != '-';
+	take_words(id, len, "-", TF_LOCK_ID_MAX, taken);
+	return taken[0] != '\0' && id[0] != '-' && id[len - 1] != '-';
 }
 
 /* Behind "Lock Info:": its seven lines, all of them, or it is none. */
@@ -99,7 +104,7 @@ static int take_info(struct lines *lines, struct tf_lock *lock)
 		if (keys[i].out != NULL)
 			take_words(line + key, len - key, keys[i].more, keys[i].max, keys[i].out);
 	}
-	if (!is_id(found.id))
+	if (!tf_lock_is_id(found.id))
 		return 0;
 	take_call(&found);
 	*lock = found;
@@ -120,7 +125,7 @@ static int take_http(struct lines *lines, const char *rest, size_t len, struct t
 	if ((len == 0 && !next_line(lines, &rest, &len)) || !begins(rest, len, id))
 		return 0;
 	take_words(rest + sizeof id - 1, len - (sizeof id - 1), "-", TF_LOCK_ID_MAX, found.id);
-	if (!is_id(found.id))
+	if (!tf_lock_is_id(found.id))
 		return 0;
 	*lock = found;
 	return 1;
@@ -147,4 +152,42 @@ int tf_lock_find(const char *text, size_t len, struct tf_lock *lock)
 		}
 	}
 	return found;
+}
+
+/* Behind "Failed to unlock state: " on its LINE: the backend names ASKED, and, if it is S3, the other one. OTHER gets that or stays. */
+static int is_other(const char *line, size_t len, const char *asked, char other[TF_LOCK_ID_MAX + 1])
+{
+	static const char s3[] = "' does not match the existing lock ID '";
+	char words[2 * TF_LOCK_ID_MAX + 80];
+
+	snprintf(words, sizeof words, "lock id \"%s\" does not match existing lock", asked);
+	if (is_line(line, len, words))
+		return 1;
+	int n = snprintf(words, sizeof words, "lock ID '%s%s", asked, s3);
+	if (n < 0 || (size_t)n >= sizeof words || !begins(line, len, words) || line[len - 1] != '\'' || len <= (size_t)n + 1)
+		return 0;
+	take_words(line + n, len - (size_t)n - 1, "-", TF_LOCK_ID_MAX, other);
+	return other[0] != '\0';
+}
+
+int tf_lock_find_other(const char *text, size_t len, const char *asked, struct tf_lock *lock)
+{
+	static const char red[] = "\x1b[31m", failed[] = "Failed to unlock state: ";
+	struct lines lines = {.at = text, .end = text + len};
+	char other[TF_LOCK_ID_MAX + 1];
+	int count = 0, found = 0;
+	const char *line;
+	size_t n;
+
+	while (next_line(&lines, &line, &n)) {
+		size_t colour = begins(line, n, red) ? sizeof red - 1 : 0;
+		if (!begins(line + colour, n - colour, failed))
+			continue;
+		size_t front = colour + sizeof failed - 1;
+		count++;
+		other[0] = '\0';
+		found = is_other(line + front, n - front, asked, other) && next_line(&lines, &line, &n) &&
+			is_line(line, n, "Lock Info:") && take_info(&lines, lock) && (other[0] == '\0' || strcmp(other, lock->id) == 0);
+	}
+	return found && count == 1;
 }

@@ -54,6 +54,30 @@ int tf_run_keeps(jv run, const char *what)
 	return count;
 }
 
+int tf_run_unlocks(jv step)
+{
+	auto_jv argv = json_array(step, "argv"), last = json_at(argv, json_length(argv) - 1);
+
+	return json_str(last, "lock") != NULL;
+}
+
+int tf_run_may_unlock(jv run)
+{
+	auto_jv steps = json_array(run, "steps");
+
+	for (int i = 0, n = json_length(steps); i < n; i++) {
+		auto_jv step = json_at(steps, i);
+		if (tf_run_unlocks(step))
+			return 1;
+	}
+	return 0;
+}
+
+int tf_run_compares_locks(const char *type)
+{
+	return type != NULL && (strcmp(type, "kubernetes") == 0 || strcmp(type, "s3") == 0);
+}
+
 enum tf_state_place tf_run_state_place(const char *type)
 {
 	if (type == NULL)

@@ -18,6 +18,13 @@ int tf_run_is_local(jv run);
  * NULL for either. */
 int tf_run_keeps(jv run, const char *what);
 
+/* 1 when the last argument of STEP (of policy.run, or of a tool, with an argv) is {lock: left}; and whether a step of RUN has it. */
+int tf_run_unlocks(jv step);
+int tf_run_may_unlock(jv run);
+/* 1 when a backend of TYPE compares the ID that a forced unlock names with the one of the lock that is there, itself, and says whose
+ * that is. By the http backend any lock would be taken away. */
+int tf_run_compares_locks(const char *type);
+
 /* Where a backend of TYPE (backend.h; NULL: nobody has looked) keeps its state. What is kept in the sandbox is gone with
  * it. */
 enum tf_state_place { TF_STATE_ELSEWHERE, TF_STATE_INSIDE, TF_STATE_UNKNOWN };

@@ -7,7 +7,7 @@
  * package=PATH:PLACE:SOURCE (a directory or file of the host)  tree=DIR  artifact=NAME:FILE  read=PATH:FILE
  * write=PATH:FILE  signed=TEXT:SIGNATURE[:SIGNATURE]...  program=PATH:FILE  bad-digest (spoils the last of these) step [credentials] [seals]
  * [check] [analyse] PROGRAM ARG...
- * (@NAME: an artefact's slot)  produce NAME PATH  end
+ * (@NAME: an artefact's slot; %lock: that of a lock)  produce NAME PATH  end; dead=CALL, one whose lock may be taken away
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -29,7 +29,8 @@ static struct package_digest packages[MOST];
 static struct step steps[LIMIT_STEPS];
 static struct slot slots[LIMIT_STEPS][LIMIT_ARGV];
 static struct produce produces[LIMIT_STEPS][MOST];
-static char *env[MOST];
+static char *env[MOST], empty[1];
+static struct dead_call dead[LIMIT_LEFT_LOCKS];
 static char *last_digest;
 static struct sbx_error err;
 
@@ -134,6 +135,15 @@ static int add_package(struct steps *s, char *path, char *place)
 	return fd < 0 || source == NULL ? -1 : package_hash(fd, place, NULL, package->hash, &err);
 }
 
+static int add_dead(struct steps *s, const char *call)
+{
+	if (s->dead_count >= LIMIT_LEFT_LOCKS)
+		return -1;
+	s->dead = dead;
+	snprintf(dead[s->dead_count++].id, sizeof dead[0].id, "%s", call);
+	return 0;
+}
+
 static int take_serial(struct steps *s, const char *text)
 {
 	uint64_t serial;
@@ -173,8 +183,9 @@ static char **add_step(struct steps *s, char **word)
 			produces[n][step->produce_count++] = (struct produce){word[1], word[2]};
 			word += 2;
 		} else if (step->argc < LIMIT_ARGV) {
-			slots[n][step->argc++] = (*word)[0] == '@' ? (struct slot){SLOT_ARTIFACT, *word + 1}
-								   : (struct slot){SLOT_TEXT, *word};
+			slots[n][step->argc++] = (*word)[0] == '@'		    ? (struct slot){SLOT_ARTIFACT, *word + 1}
+						 : strcmp(*word, "%lock") == 0 ? (struct slot){SLOT_LOCK, empty}
+									    : (struct slot){SLOT_TEXT, *word};
 		}
 	}
 	return *word == NULL ? word - 1 : word;
@@ -197,6 +208,8 @@ static int take_word(struct steps *s, char *word, int out)
 		return io_parse_u64(v, 0, UINT64_MAX, &s->artifact_max);
 	else if ((v = value_of(word, "grace")) != NULL)
 		return io_parse_u64(v, 0, UINT64_MAX, &s->grace_ms);
+	else if ((v = value_of(word, "dead")) != NULL)
+		return add_dead(s, v);
 	else if (strcmp(word, "foreign") == 0)
 		memset(s->host_namespaces, 0, sizeof s->host_namespaces);
 	else if (strcmp(word, "sealed") == 0)
@@ -233,7 +246,7 @@ static int take_word(struct steps *s, char *word, int out)
 }
 
 static const char *const frame_names[] = {"hello",    "refused", "step", "out", "err",
-					  "artifact", "data",	 "exit", "end", "event"};
+					  "artifact", "data",	 "exit", "end", "unlocked", "event"};
 
 static int print_frame(const struct frame *f, struct sbx_error *failed)
 {

@@ -58,6 +58,8 @@ static int load(struct policy *policy, const char *root, const char *tool)
 #define PLANS "steps: [[echo], {argv: [echo], analyse: terraform}]\n"
 #define ASKED "params: {p: {type: string}, o: {type: string, optional: true}}\n"
 
+#define UNLOCK(step) "steps:\n  - {argv: [echo], check: true}\n  - " step "\n  - [echo]\n"
+
 static const struct {
 	const char *tool, *says; /* NULL: it loads */
 } tool_files[] = {
@@ -72,6 +74,26 @@ static const struct {
 	{TOOL "steps: [[echo, \"{\"]]\n", "braces without a name"},
 	{TOOL "steps: [[echo, \"{.items}\"]]\n", "braces without a name"},
 	{TOOL "steps: [[echo, \"{{.items}}\"]]\n", NULL},
+	{TOOL "steps:\n  - {argv: [echo, force-unlock, -force, {lock: left}], check: true}\n  - [echo]\n", NULL},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: mine}], check: true}"), "tools/t.yaml:6: there is no other lock to name"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: [left]}], check: true}"), "tools/t.yaml:6: must be"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: left, if: x}], check: true}"), "tools/t.yaml:6: "},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, {lock: left}], check: true}"), "tools/t.yaml:6: a lock that was left can be given to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: left}, x], check: true}"), "to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, {lock: left}, -force], check: true}"), "to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -f, {lock: left}], check: true}"), "to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, unlock, -force, {lock: left}], check: true}"), "to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, -chdir=x, force-unlock, -force, {lock: left}], check: true}"), "to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, {lock: left}], check: true}"), "to force-unlock alone"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {if: o, then: {lock: left}}], check: true}") ASKED, "that may be absent"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: left}]}"), "tools/t.yaml:6: what takes away a lock that was left is a check"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: left}], check: false}"), "is a check"},
+	{TOOL UNLOCK("[echo, force-unlock, -force, {lock: left}]"), "tools/t.yaml:6: what takes away a lock that was left is a check"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: left}], check: true, seals: state}"), "is a check, and nothing else"},
+	{TOOL UNLOCK("{argv: [echo, force-unlock, -force, {lock: left}], check: true}\n  - {argv: [echo, force-unlock, -force, {lock: left}], check: true}"),
+	 "tools/t.yaml:7: a step has taken away the lock already"},
+	{TOOL "steps: [{argv: [echo, force-unlock, -force, {lock: left}], check: true}]\n", "no step to do anything"},
+	{TOOL "steps: [[echo], {argv: [echo, force-unlock, -force, {lock: left}], check: true}, [echo]]\n", "behind a step that is none"},
 	{TOOL "steps: [[echo, {artifact: x}]]\n", "no such artifact"},
 	{TOOL "steps: [[echo, {artifact: x}]]\nproduces: {x: x.bin}\n", "no step can make it"},
 	{TOOL "steps: [[echo], [echo, {artifact: x}]]\nproduces: {x: x.bin}\n", NULL},

@@ -12,6 +12,8 @@ static struct step steps[2];
 static struct input inputs[2];
 static struct program_digest programs[1];
 static struct package_digest packages[1];
+static struct slot unlock_argv[5];
+static struct dead_call dead[2];
 static char *env[] = {(char *)"A=1", (char *)"B=", NULL};
 
 static struct steps sample(void)
@@ -114,6 +116,99 @@ static void test_round(void)
 	}
 	buf_add(&bytes, "", 1, &err);
 	CHECK(steps_decode(bytes.data, bytes.len, &got, &err) == -1);
+}
+
+/* The sample behind a check that takes away locks. */
+static struct steps unlocking(void)
+{
+	struct steps s = sample();
+	static struct step three[3];
+
+	unlock_argv[0] = unlock_argv[4] = (struct slot){SLOT_TEXT, (char *)"terraform"};
+	unlock_argv[1] = (struct slot){SLOT_TEXT, (char *)"force-unlock"};
+	unlock_argv[2] = (struct slot){SLOT_TEXT, (char *)"-force"};
+	unlock_argv[3] = (struct slot){SLOT_LOCK, (char *)""};
+	memset(dead, 0, sizeof dead);
+	memset(dead[0].id, 'a', sizeof dead[0].id - 1);
+	memset(dead[1].id, '7', sizeof dead[1].id - 1);
+	three[0] = (struct step){.program = (char *)"/opt/terraform", .argv = unlock_argv, .argc = 4, .flags = STEP_CHECK | STEP_CREDENTIALS};
+	three[1] = s.steps[0];
+	three[2] = s.steps[1];
+	s.steps = three;
+	s.step_count = 3;
+	s.dead = dead;
+	s.dead_count = 2;
+	return s;
+}
+
+static void test_locks(void)
+{
+	struct steps s = unlocking(), got;
+	auto_buf bytes = BUF_INIT(1 << 20);
+	struct sbx_error err = SBX_ERROR_INIT;
+
+	CHECK(steps_encode(&s, &bytes, &err) == 0 && steps_decode(bytes.data, bytes.len, &got, &err) == 0);
+	CHECK(got.dead_count == 2);
+	CHECK_STR(got.dead[0].id, dead[0].id);
+	CHECK_STR(got.dead[1].id, dead[1].id);
+	CHECK(steps_unlocks(&got.steps[0]) && !steps_unlocks(&got.steps[1]) && !steps_unlocks(&got.steps[2]));
+	CHECK(got.steps[0].argv[3].kind == SLOT_LOCK);
+	steps_clear(&got);
+	for (size_t len = 0; len < bytes.len; len++)
+		CHECK(steps_decode(bytes.data, len, &got, &err) == -1);
+	/* Nobody dead: it is there, and passed over. */
+	s.dead_count = 0;
+	CHECK(passes(&s) == 0);
+	s = unlocking();
+	dead[1].id[3] = 'G';
+	CHECK(passes(&s) == -1);
+	s = unlocking();
+	dead[1].id[31] = '\0';
+	CHECK(passes(&s) == -1);
+	/* Dead calls without such a step. */
+	s = unlocking();
+	s.steps++;
+	s.step_count = 2;
+	CHECK(passes(&s) == -1);
+	s.dead_count = 0;
+	CHECK(passes(&s) == 0);
+}
+
+/* Nothing but that one command gets the ID of a lock. */
+static void test_lock_places(void)
+{
+	struct steps s = unlocking();
+
+	s.steps[0].flags = STEP_CREDENTIALS; /* no check */
+	CHECK(passes(&s) == -1);
+	s.steps[0].flags = STEP_CHECK | STEP_SEALS_STATE;
+	CHECK(passes(&s) == -1);
+	s.steps[0].flags = STEP_CHECK;
+	CHECK(passes(&s) == 0);
+	s.steps[0].argc = 5;
+	CHECK(passes(&s) == -1);
+	s = unlocking();
+	s.steps[0].argc = 3;
+	CHECK(passes(&s) == -1);
+	s.dead_count = 0;
+	CHECK(passes(&s) == 0); /* it is then an ordinary check */
+	s = unlocking();
+	unlock_argv[1].text = (char *)"unlock";
+	CHECK(passes(&s) == -1);
+	s = unlocking();
+	unlock_argv[2].text = (char *)"-f";
+	CHECK(passes(&s) == -1);
+	s = unlocking();
+	unlock_argv[2].kind = SLOT_LOCK;
+	CHECK(passes(&s) == -1);
+	s = unlocking();
+	unlock_argv[3].text = (char *)"x";
+	CHECK(passes(&s) == -1);
+	/* Two of them. */
+	s = unlocking();
+	s.steps[1] = s.steps[0];
+	s.steps[2] = (struct step){.program = (char *)"/opt/terraform", .argv = plan_argv, .argc = 2};
+	CHECK(passes(&s) == -1);
 }
 
 /* Checks come first, make nothing, and something comes behind them. */
@@ -253,6 +348,8 @@ static void test_contents(void)
 int main(void)
 {
 	test_round();
+	test_locks();
+	test_lock_places();
 	test_checks();
 	test_paths();
 	test_mounted_state();

@@ -100,6 +100,20 @@ static void test_hostile(void)
 	CHECK_STR(lock.call, "");
 	CHECK(finds(LOCKED INFO("f", "a@sbx-0123") TAIL) == 1);
 	CHECK_STR(lock.call, "");
+	/* The host is what stands behind the last @, and all of it. */
+	CHECK(finds(LOCKED INFO("f", "a@sbx-" CALL "@laptop") TAIL) == 1);
+	CHECK_STR(lock.call, "");
+	CHECK(finds(LOCKED INFO("f", "a@sbx-" CALL "-b@laptop") TAIL) == 1);
+	CHECK_STR(lock.call, "");
+	CHECK(finds(LOCKED INFO("f", "a@laptop@sbx-" CALL) TAIL) == 1);
+	CHECK_STR(lock.call, CALL);
+	static const char *const hosts[] = {"a@sbx-" CALL "-", "a@sbx-" CALL "-x-y", "a@sbx-" CALL ".example", "a@xsbx-" CALL, "sbx-" CALL};
+	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+		snprintf(text, sizeof text, LOCKED INFO("f", "%s") TAIL, hosts[i]);
+		CHECK(finds(text) == 1);
+		CHECK_STR(lock.who, hosts[i]);
+		CHECK_STR(lock.call, "");
+	}
 	for (unsigned len = TF_LOCK_ID_MAX; len <= TF_LOCK_ID_MAX + 1; len++) {
 		snprintf(text, sizeof text, LOCKED INFO("%0*d", "a@b") TAIL, (int)len, 7);
 		CHECK(finds(text) == (len == TF_LOCK_ID_MAX));
@@ -117,8 +131,93 @@ static void test_hostile(void)
 	CHECK(tf_lock_find(text, sizeof LOCKED INFO("f\0g", "a@b") TAIL - 1, &lock) == 0);
 }
 
+#define ASKED "00000000-0000-0000-0000-000000000000"
+#define OTHER "9db590f1-b6fe-c5f2-2678-8804f089deba"
+#define FAILED "Failed to unlock state: "
+#define S3(asked, there) FAILED "lock ID '" asked "' does not match the existing lock ID '" there "'\n"
+#define KUBERNETES(asked) FAILED "lock id \"" asked "\" does not match existing lock\n"
+
+static int finds_other(const char *text)
+{
+	memset(&lock, 'x', sizeof lock);
+	return tf_lock_find_other(text, strlen(text), ASKED, &lock);
+}
+
+/* As Terraform 1.11.4 said it about a bucket and about a Lease, with and without -no-color. */
+static void test_unlock(void)
+{
+	static const char s3[] =
+		"Failed to unlock state: lock ID '00000000-0000-0000-0000-000000000000' does not match the existing lock ID "
+		"'9db590f1-b6fe-c5f2-2678-8804f089deba'\n"
+		"Lock Info:\n"
+		"  ID:        9db590f1-b6fe-c5f2-2678-8804f089deba\n"
+		"  Path:      state/envs/far.tfstate\n"
+		"  Operation: OperationTypeApply\n"
+		"  Who:       @sbx-0123456789abcdef0123456789abcdef\n"
+		"  Version:   1.11.4\n"
+		"  Created:   2026-01-01 00:00:00 +0000 UTC\n"
+		"  Info:      \n\n";
+	static const char kubernetes[] =
+		"\x1b[31mFailed to unlock state: lock id \"00000000-0000-0000-0000-000000000000\" does not match existing lock\n"
+		"Lock Info:\n"
+		"  ID:        9db590f1-b6fe-c5f2-2678-8804f089deba\n"
+		"  Path:      \n"
+		"  Operation: OperationTypeApply\n"
+		"  Who:       a@killed\n"
+		"  Version:   1.11.4\n"
+		"  Created:   2026-01-01 00:00:00 +0000 UTC\n"
+		"  Info:      \n"
+		"\x1b[0m\x1b[0m\n";
+
+	CHECK(finds_other(s3) == 1);
+	CHECK_STR(lock.id, OTHER);
+	CHECK_STR(lock.who, "@sbx-" CALL);
+	CHECK_STR(lock.call, CALL);
+	CHECK_STR(lock.created, "2026-01-01 00:00:00 +0000 UTC");
+	CHECK(finds_other(kubernetes) == 1);
+	CHECK_STR(lock.id, OTHER);
+	CHECK_STR(lock.who, "a@killed");
+	CHECK_STR(lock.call, "");
+	/* There is none, it cannot be seen, or it was taken away. */
+	CHECK(finds_other("\x1b[31mFailed to unlock state: state is already unlocked\x1b[0m\x1b[0m\n") == 0);
+	CHECK(finds_other("\x1b[31mFailed to unlock state: unable to retrieve file from S3 bucket 'state' with key "
+			  "'envs/far.tfstate.tflock': operation error S3: GetObject, https response error StatusCode: 404, "
+			  "RequestID: 1E, HostID: 9G=, NoSuchKey: \x1b[0m\x1b[0m\n") == 0);
+	CHECK(finds_other("\x1b[0m\x1b[1m\x1b[32mTerraform state has been successfully unlocked!\x1b[0m\x1b[32m\n") == 0);
+	CHECK(finds_other("") == 0);
+}
+
+/* Nothing else than those two sentences, about the ID that was asked for, with a whole lock behind them, once. */
+static void test_unlock_hostile(void)
+{
+	CHECK(finds_other(S3(ASKED, OTHER) INFO(OTHER, "a@b")) == 1);
+	CHECK(finds_other(KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 1);
+	CHECK(finds_other("Warning: something\n\n" KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 1);
+	CHECK(finds_other(S3(OTHER, OTHER) INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(KUBERNETES(OTHER) INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(S3(ASKED, "another") INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(S3(ASKED, "") INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(S3(ASKED, OTHER "' or '") INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(FAILED "lock ID '" ASKED "' does not match the existing lock ID '\n" INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(FAILED "lock id \"" ASKED "\" does not match existing lock!\n" INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(" " KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other("\x1b[1m" KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(LOCKED INFO(OTHER, "a@b") TAIL) == 0);
+	CHECK(finds_other(INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(KUBERNETES(ASKED) "\n" INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(KUBERNETES(ASKED) INFO("-force", "a@b")) == 0);
+	CHECK(finds_other(KUBERNETES(ASKED) "Lock Info:\n  ID:        " OTHER "\n  Who:       a@b\n") == 0);
+	CHECK(finds_other(KUBERNETES(ASKED)) == 0);
+	CHECK(finds_other(KUBERNETES(ASKED) INFO(OTHER, "a@b") "\n" KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 0);
+	CHECK(finds_other(FAILED "no\n" KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 0);
+	CHECK(tf_lock_is_id(OTHER) && tf_lock_is_id("1"));
+	CHECK(!tf_lock_is_id("") && !tf_lock_is_id("-1") && !tf_lock_is_id("1-") && !tf_lock_is_id("a b") && !tf_lock_is_id("a\n"));
+}
+
 int main(void)
 {
+	test_unlock();
+	test_unlock_hostile();
 	test_backends();
 	test_http();
 	test_others();

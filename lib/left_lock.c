@@ -1,0 +1,108 @@
+/* Notes with the names of calls; when they were made is the time of the file. */
+#include "left_lock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "clock.h"
+#include "io.h"
+#include "limit.h"
+#include "log.h"
+#include "mend.h"
+
+static const char notes_dir[] = "locks";
+
+int left_lock_note(const struct state *state, const char *call, struct sbx_error *err)
+{
+	auto_fd notes = state_dir(state, notes_dir, err);
+
+	return notes < 0 ? -1 : io_create_file(notes, call, "", 0, err);
+}
+
+void left_lock_forget(const struct state *state, const char *call)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_fd notes = state_dir(state, notes_dir, &err);
+
+	if (notes < 0)
+		log_error(&err);
+	else if (unlinkat(notes, call, 0) < 0 && errno != ENOENT)
+		log_line("cannot remove the note about the lock of call %s: %s", call, strerror(errno));
+}
+
+struct left {
+	char call[STATE_ID_SIZE];
+	int64_t since;
+};
+
+/* The newest ones so far, the newest first. */
+struct newest {
+	struct left left[LIMIT_LEFT_LOCKS];
+	size_t count;
+};
+
+static void add(struct newest *newest, const char *call, int64_t since)
+{
+	size_t at = newest->count;
+
+	while (at > 0 && newest->left[at - 1].since < since)
+		at--;
+	if (at == LIMIT_LEFT_LOCKS)
+		return;
+	if (newest->count < LIMIT_LEFT_LOCKS)
+		newest->count++;
+	memmove(&newest->left[at + 1], &newest->left[at], (newest->count - 1 - at) * sizeof newest->left[0]);
+	newest->left[at].since = since;
+	memcpy(newest->left[at].call, call, STATE_ID_SIZE);
+}
+
+/* NAME may be a half-written note, too, which goes when it is old. */
+static void look_at(const struct state *state, int notes, const char *name, struct newest *newest)
+{
+	struct stat st;
+
+	if (fstatat(notes, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+		return;
+	if (clock_seconds() - st.st_mtim.tv_sec > LIMIT_LEFT_AGE_S)
+		(void)!unlinkat(notes, name, 0);
+	else if (state_is_id(name) && mend_is_over(state, name))
+		add(newest, name, st.st_mtim.tv_sec);
+}
+
+int left_lock_list(const struct state *state, jv *calls, struct sbx_error *err)
+{
+	struct newest newest = {.count = 0};
+	int notes = state_dir(state, notes_dir, err);
+	DIR *dir = notes < 0 ? NULL : fdopendir(notes);
+
+	if (dir == NULL) {
+		int failed = notes < 0 ? -1 : sbx_fail_errno(err, SBX_IO, "io_error", "cannot list the locks of dead calls");
+		base_close_fd(&notes);
+		return failed;
+	}
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		look_at(state, notes, entry->d_name, &newest);
+	closedir(dir);
+	*calls = jv_array();
+	for (size_t i = 0; i < newest.count; i++)
+		*calls = json_append(take_jv(calls), jv_string(newest.left[i].call));
+	return 0;
+}
+
+enum left_lock left_lock_by(const struct state *state, const char *call)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+
+	if (!state_is_id(call))
+		return LEFT_BY_OTHERS;
+	auto_fd notes = state_dir(state, notes_dir, &ignored);
+	if (notes < 0 || !io_exists(notes, call))
+		return LEFT_BY_OTHERS;
+	if (mend_is_over(state, call))
+		return LEFT_BY_DEAD;
+	auto_fd run = state_run_open(state, call, &ignored);
+	return run >= 0 && state_run_works(run) ? LEFT_BY_RUNNING : LEFT_BY_UNMENDED;
+}
