@@ -114,40 +114,61 @@ hanging() {
 	EOF
 }
 
-# killed_apply LOCKED...: an apply that is killed, sandbox and all, once the command LOCKED says that it holds the lock. $killed is the call.
-killed_apply() {
-	local driver
+# applying: an apply that hangs with the lock in its hand, once `locked` says so, as $CALL_PID; its call is $call.
+applying() {
 	planned
 	signed sbx-call remote_apply "plan=$plan"
-	sbx-call remote_apply "plan=$plan" 3>&- >"$T/killed" 2>"$T/killed.err" &
+	sbx-call remote_apply "plan=$plan" 3>&- >"$T/stopped" 2>"$T/stopped.err" &
 	CALL_PID=$!
-	wait_until 20 "$@"
-	killed=$(sbx-audit show --event sandbox.started --json | tail -n 1 | member .request_id)
-	driver=$(grep -slzxF -e "$killed" /proc/[0-9]*/cmdline | xargs -r grep -slz '^sbx-run-local$' | cut -d/ -f3)
+	wait_until 20 locked
+	call=$(sbx-audit show --event sandbox.started --json | tail -n 1 | member .request_id)
+}
+
+# above: the driver of $call is $driver, and what is above it, up to the call, stands in the list above, from the outside in.
+above() {
+	local at
+	driver=$(grep -slzxF -e "$call" /proc/[0-9]*/cmdline | xargs -r grep -slz '^sbx-run-local$' | cut -d/ -f3)
+	above=() at=$driver
+	while [ "$at" != "$CALL_PID" ]; do
+		at=$(($(ps -o ppid= -p "$at")))
+		above=($at "${above[@]}")
+	done
+	[ "${#above[@]}" -ge 3 ]
+}
+
+# killed_apply: an apply that is killed, sandbox and all, while it holds the lock. $killed is the call.
+killed_apply() {
+	applying
+	killed=$call
+	above
 	kill -KILL "$driver"
 	wait "$CALL_PID" || true
 	CALL_PID=
-	assert_equal "$(member .result.state <"$T/killed")" unknown
+	assert_equal "$(member .result.state <"$T/stopped")" unknown
 }
 
-# lock_is_left WORDS LOCKED...: a killed run leaves a lock (LOCKED as above), mending leaves it alone, and the next apply is told of it, as $id, and by WORDS,
-# in which CALL is the killed call.
+# lock_is_left WORDS: a killed run leaves a lock, mending leaves it alone, and the next apply is told of it, as told_of_lock has it.
 lock_is_left() {
-	local words=$1 hint
-	shift
 	hanging
-	killed_apply "$@"
+	killed_apply
 	sbx-audit --mend
-	"$@"
+	locked
 	sed -i '/"two"/,$d' "$T/work/envs/far/main.tf"
 	planned
+	told_of_lock "$1"
+	assert_contains "$hint" "terraform_force_unlock {dir: \"envs/far\", lock_id: \"$id\"}"
+}
+
+# told_of_lock WORDS: the apply of $plan is told of the lock that is there, as $id in $hint, and by WORDS, in which CALL is the call $killed.
+told_of_lock() {
 	run_sbx 1 sbx-call remote_apply "plan=$plan"
 	assert_json .result.state failed
 	assert_json .result.code state_locked
 	hint=$(member .result.hint <<<"$output")
 	id=$(sed -nE 's/^the state has the lock ([0-9a-f-]{36})[,;].*/\1/p' <<<"$hint")
-	assert_contains "$hint" "${words//CALL/$killed}"
-	assert_contains "$hint" "terraform_force_unlock {dir: \"envs/far\", lock_id: \"$id\"}"
+	assert_contains "$hint" "${1//CALL/$killed}"
+	assert_json .result.unlocked null
+	locked
 }
 
 # force_unlock RC ID: signed, and called.

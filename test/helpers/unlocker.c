@@ -1,6 +1,6 @@
 /* unlocker force-unlock -force ID: Terraform's command with a backend that compares, which the working directory is. The file `lock` has the lock that is
  * there ("ID WHO"); with ID it is removed, with another one it is told of, and then what `next` has is the lock (somebody was faster). The file `words`, where
- * there is one, is said instead, with ID for each `@`; `hangs` lets it wait for the end. Each ID is added to `asked`. */
+ * there is one, is said instead, with ID for each %; `hangs` lets it wait for the end. Each ID is added to `asked`. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@ static int line_of(const char *name, char *out, int size)
 static int say_words(FILE *words, const char *id)
 {
 	for (int c; (c = getc(words)) != EOF;) {
-		if (c == '@')
+		if (c == '%')
 			fputs(id, stderr);
 		else
 			putc(c, stderr);
