@@ -1,4 +1,4 @@
-/* Notes with the names of calls; when they were made is the time of the file. */
+/* Notes with the names of calls, in each the backend; when they were made is the time of the file. */
 #include "left_lock.h"
 
 #include <dirent.h>
@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "clock.h"
+#include "digest.h"
 #include "io.h"
 #include "limit.h"
 #include "log.h"
@@ -15,11 +16,11 @@
 
 static const char notes_dir[] = "locks";
 
-int left_lock_note(const struct state *state, const char *call, struct sbx_error *err)
+int left_lock_note(const struct state *state, const char *call, const char *backend, struct sbx_error *err)
 {
 	auto_fd notes = state_dir(state, notes_dir, err);
 
-	return notes < 0 ? -1 : io_create_file(notes, call, "", 0, err);
+	return notes < 0 ? -1 : io_create_file(notes, call, backend, strlen(backend), err);
 }
 
 void left_lock_forget(const struct state *state, const char *call)
@@ -90,6 +91,30 @@ int left_lock_list(const struct state *state, jv *calls, struct sbx_error *err)
 	for (size_t i = 0; i < newest.count; i++)
 		*calls = json_append(take_jv(calls), jv_string(newest.left[i].call));
 	return 0;
+}
+
+static int is_about(int notes, const char *call, const char *backend)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	auto_free char *text = NULL;
+	size_t len;
+
+	return io_read_file(notes, call, DIGEST_HEX_SIZE, IO_PRIVATE, &text, &len, &ignored) == 0 && strcmp(text, backend) == 0;
+}
+
+void left_lock_settle(const struct state *state, jv calls, const char *backend)
+{
+	struct sbx_error err = SBX_ERROR_INIT;
+	int n = json_length(calls);
+	auto_fd notes = n > 0 ? state_dir(state, notes_dir, &err) : -1;
+
+	if (n > 0 && notes < 0)
+		log_error(&err);
+	for (int i = 0; i < n && notes >= 0; i++) {
+		auto_jv call = json_at(calls, i);
+		if (state_is_id(json_text(call)) && is_about(notes, json_text(call), backend))
+			left_lock_forget(state, json_text(call));
+	}
 }
 
 enum left_lock left_lock_by(const struct state *state, const char *call)

@@ -7,8 +7,9 @@
 #include "json.h"
 #include "state.h"
 
-/* CALL is about to take a lock: on disk when this returns. "cannot_create" (73), "exists" (73). */
-int left_lock_note(const struct state *state, const char *call, struct sbx_error *err);
+/* CALL is about to take the lock of the state that BACKEND, a digest, names: on disk when this returns. "cannot_create" (73), "exists"
+ * (73). */
+int left_lock_note(const struct state *state, const char *call, const char *backend, struct sbx_error *err);
 
 /* CALL has left none, or it was taken away. A note that is not there is fine; one that cannot be removed is logged. */
 void left_lock_forget(const struct state *state, const char *call);
@@ -16,6 +17,10 @@ void left_lock_forget(const struct state *state, const char *call);
 /* *CALLS, the caller's: an array of the calls with a note that are over, so that no process and no sandbox of them lives: the newest
  * LIMIT_LEFT_LOCKS. Notes older than LIMIT_LEFT_AGE_S are removed. */
 int left_lock_list(const struct state *state, jv *calls, struct sbx_error *err);
+
+/* Somebody has had the lock of BACKEND, and given it back, after CALLS (of left_lock_list) were over: those of them that noted the same
+ * one are forgotten. */
+void left_lock_settle(const struct state *state, jv calls, const char *backend);
 
 /* What CALL, which has a lock, is to this installation. */
 enum left_lock {

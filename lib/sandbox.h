@@ -50,6 +50,7 @@ struct sandbox_job {
 	const char *backend;	 /* type of the backend (backend.h) of a run that makes a plan or runs one; NULL for any
 				    other */
 	jv dead; /* calls whose locks of that backend a step may take away (left_lock.h); invalid for a run that takes none */
+	char lock_of[DIGEST_HEX_SIZE]; /* and then: names the backend with its settings, and the target */
 	const char *rc; /* file of the host bound as Terraform's CLI configuration; NULL where no terraform runs */
 	const struct egress_pins *pins;	 /* sandbox_egress.h; NULL: none */
 	struct sandbox_file tree;	 /* packed (tree.h) */

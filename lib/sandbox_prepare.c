@@ -382,7 +382,7 @@ int sandbox_prepare(struct prepared *p, const struct config *config, const struc
 	if (!jv_is_valid(p->backend))
 		p->backend = take_jv(&sealed_backend);
 	p->job.backend = json_str(p->backend, "type");
-	if (check_backend(p, err) < 0 || sandbox_unlock_prepare(&p->job, state, &p->dead, err) < 0)
+	if (check_backend(p, err) < 0 || sandbox_unlock_prepare(&p->job, p->backend, state, &p->dead, err) < 0)
 		return -1;
 	p->job.seal = p->seal;
 	p->job.programs = p->programs;

@@ -9,11 +9,12 @@
 #include "tf_lock.h"
 #include "tf_run.h"
 
-int sandbox_unlock_prepare(struct sandbox_job *job, const struct state *state, jv *dead, struct sbx_error *err)
+int sandbox_unlock_prepare(struct sandbox_job *job, jv backend, const struct state *state, jv *dead, struct sbx_error *err)
 {
-	if (!tf_run_may_unlock(job->run) || !tf_run_compares_locks(job->backend))
+	if (!tf_run_may_unlock(job->run) || !tf_run_compares_locks(json_str(backend, "type")))
 		return 0;
-	if (left_lock_list(state, dead, err) < 0)
+	auto_jv whole = json_set(json_set_str(jv_object(), "target", json_str(job->run, "target")), "backend", jv_copy(backend));
+	if (json_digest(whole, job->lock_of, err) < 0 || left_lock_list(state, dead, err) < 0)
 		return -1;
 	job->dead = *dead;
 	return 0;
@@ -43,7 +44,7 @@ int sandbox_unlock_take(const struct sandbox_job *job, jv payload, struct sandbo
 
 int sandbox_unlock_begin(const struct sandbox_job *job, const struct state *state, const char *call, struct sbx_error *err)
 {
-	return jv_is_valid(job->dead) ? left_lock_note(state, call, err) : 0;
+	return jv_is_valid(job->dead) ? left_lock_note(state, call, job->lock_of, err) : 0;
 }
 
 void sandbox_unlock_end(const struct sandbox_job *job, const struct state *state, const char *call,
@@ -61,4 +62,7 @@ void sandbox_unlock_end(const struct sandbox_job *job, const struct state *state
 	}
 	if (jv_is_valid(job->dead) && is_over)
 		left_lock_forget(state, call);
+	/* It had the lock itself, so nobody else has it. */
+	if (jv_is_valid(job->dead) && outcome->state == SANDBOX_COMPLETED)
+		left_lock_settle(state, job->dead, job->lock_of);
 }

@@ -5,9 +5,9 @@
 #include "sandbox.h"
 #include "state.h"
 
-/* JOB, whose run and backend are known, gets *DEAD, which is the caller's: the calls whose locks it may take away. Invalid for a run
+/* JOB, whose run is known, on BACKEND (backend.h) gets *DEAD, which is the caller's: the calls whose locks it may take away. Invalid for a run
  * that takes none: no step has {lock: left}, or the backend does not compare the lock's ID. What left_lock_list says. */
-int sandbox_unlock_prepare(struct sandbox_job *job, const struct state *state, jv *dead, struct sbx_error *err);
+int sandbox_unlock_prepare(struct sandbox_job *job, jv backend, const struct state *state, jv *dead, struct sbx_error *err);
 
 /* 0 when PAYLOAD, of a frame about a lock, is about one of JOB's dead calls, and the first one: it is in OUTCOME then, and said on
  * stderr. */

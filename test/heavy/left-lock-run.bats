@@ -41,7 +41,8 @@ setup() {
 	chmod 755 "$T/faulty"
 }
 
-backend() { printf 'terraform {\n  backend "%s" {}\n}\n' "$1" >"$T/work/envs/staging/backend.tf"; }
+# backend TYPE [SETTING]
+backend() { printf 'terraform {\n  backend "%s" {\n    %s\n  }\n}\n' "$1" "${2-}" >"$T/work/envs/staging/backend.tf"; }
 
 made() {
 	run_sbx 0 chain make_plan
@@ -111,10 +112,19 @@ started() { sbx-audit show --event sandbox.started --request-id "$call" --json; 
 	assert_equal "$(member .result.exit <"$T/out")" 3
 	assert_equal "$(notes)" "$call "
 	failed=$call
+	# Another state, which says nothing of that one; then the same, whose lock somebody has had since.
+	backend s3 'key = "another"'
 	made
 	run_it
 	assert_equal "$(member .result.state <"$T/out")" completed
 	assert_equal "$(started | jq -c .may_unlock)" "[\"$failed\"]"
+	assert_equal "$(notes)" "$failed "
+	backend s3
+	made
+	run_it
+	assert_equal "$(member .result.state <"$T/out")" completed
+	assert_equal "$(started | jq -c .may_unlock)" "[\"$failed\"]"
+	assert_equal "$(notes)" ''
 }
 
 @test "no note, and no look, for a backend that does not compare locks, and for a tool that takes none away" {

@@ -12,6 +12,8 @@
 
 #define ONE "00000000000000000000000000000001"
 #define TWO "00000000000000000000000000000002"
+#define A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
 #define GONE "00000000000000000000000000000003"
 
 static struct state state;
@@ -49,7 +51,7 @@ static void test_states(void)
 	int stage = state_stage_begin(run, "run", &err);
 	CHECK(stage >= 0);
 	CHECK(left_lock_by(&state, ONE) == LEFT_BY_OTHERS); /* it takes no lock */
-	CHECK(left_lock_note(&state, ONE, &err) == 0);
+	CHECK(left_lock_note(&state, ONE, A, &err) == 0);
 	CHECK(left_lock_by(&state, ONE) == LEFT_BY_RUNNING);
 	CHECK(listed(ONE, &is_in) == 0);
 	/* Marked by one of its stages, while another still works. */
@@ -65,15 +67,15 @@ static void test_states(void)
 	CHECK(listed(ONE, &is_in) == 1 && is_in);
 	/* The same mark for a call that is not kept, and no directory at all. */
 	auto_fd second = state_run_create(&state, TWO, &err);
-	CHECK(second >= 0 && left_lock_note(&state, TWO, &err) == 0);
+	CHECK(second >= 0 && left_lock_note(&state, TWO, A, &err) == 0);
 	CHECK(listed(TWO, &is_in) == 1 && !is_in);
 	mark(TWO, "ended.brief");
 	CHECK(listed(TWO, &is_in) == 2 && is_in);
-	CHECK(left_lock_note(&state, GONE, &err) == 0);
+	CHECK(left_lock_note(&state, GONE, A, &err) == 0);
 	CHECK(left_lock_by(&state, GONE) == LEFT_BY_DEAD);
 	CHECK(listed(GONE, &is_in) == 3 && is_in);
 	/* Once. */
-	CHECK(left_lock_note(&state, GONE, &err) == -1);
+	CHECK(left_lock_note(&state, GONE, A, &err) == -1);
 	CHECK_STR(err.code, "exists");
 	sbx_error_clear(&err);
 	left_lock_forget(&state, GONE);
@@ -104,10 +106,31 @@ static void test_mode(void)
 {
 	struct stat dir, note;
 
-	CHECK(left_lock_note(&state, ONE, &err) == 0);
+	CHECK(left_lock_note(&state, ONE, A, &err) == 0);
 	CHECK(fstatat(state.fd, "locks", &dir, 0) == 0 && (dir.st_mode & 07777) == 0700);
 	CHECK(fstatat(state.fd, "locks/" ONE, &note, 0) == 0 && (note.st_mode & 07777) == 0600);
 	left_lock_forget(&state, ONE);
+}
+
+/* What somebody had the lock of after them, and nothing else. */
+static void test_settle(void)
+{
+	auto_jv none = jv_array(), calls = jv_array();
+	int is_in;
+
+	CHECK(left_lock_note(&state, ONE, A, &err) == 0 && left_lock_note(&state, TWO, B, &err) == 0 &&
+	      left_lock_note(&state, GONE, A, &err) == 0);
+	left_lock_settle(&state, none, A);
+	left_lock_settle(&state, jv_invalid(), A);
+	CHECK(listed(ONE, &is_in) == 3);
+	calls = json_append(json_append(take_jv(&calls), jv_string(ONE)), jv_string(TWO));
+	left_lock_settle(&state, calls, A);
+	CHECK(is_there(TWO) && is_there(GONE) && !is_there(ONE));
+	left_lock_settle(&state, calls, "");
+	CHECK(is_there(TWO) && is_there(GONE));
+	left_lock_settle(&state, calls, B);
+	CHECK(!is_there(TWO) && is_there(GONE));
+	left_lock_forget(&state, GONE);
 }
 
 static void test_bounds(void)
@@ -121,7 +144,7 @@ static void test_bounds(void)
 	CHECK(unlinkat(notes, ONE, 0) == 0);
 	for (int i = 0; i < LIMIT_LEFT_LOCKS + 3; i++) {
 		snprintf(call, sizeof call, "%032x", 256 + i);
-		CHECK(left_lock_note(&state, call, &err) == 0);
+		CHECK(left_lock_note(&state, call, A, &err) == 0);
 		age(call, 1000 - i);
 	}
 	CHECK(listed(call, &is_in) == LIMIT_LEFT_LOCKS && is_in);
@@ -149,6 +172,7 @@ int main(void)
 		abort();
 	test_states();
 	test_mode();
+	test_settle();
 	test_bounds();
 	state_close(&state);
 	io_remove_tree(AT_FDCWD, place, &err);
