@@ -245,6 +245,26 @@ refused() {
 	runs
 }
 
+@test "a step that takes away a lock, and no other: whose, nobody has signed" {
+	local hello='  step 2: program "probe" without credentials, arguments "/opt/sbx/probe/probe" "print" "hello"'
+	local unlock='  step 1: program "probe" without credentials, arguments "/opt/sbx/probe/probe" "force-unlock" "-force"'
+	RUNS=(step check /opt/sbx/probe/probe force-unlock -force %lock end step /opt/sbx/probe/probe print hello end)
+	STEPS="$unlock the lock that a dead call left; takes away that lock alone, and any other stays"$'\n'$hello
+	signed_by alice
+	runs
+	RUNS=("dead=$(printf 'a%.0s' {1..32})" "${RUNS[@]}")
+	runs
+	for STEPS in "$unlock \"left\"; checks, and nothing begins unless it ends with 0"$'\n'$hello \
+		"$unlock the lock that a dead call left; checks, and nothing begins unless it ends with 0"$'\n'$hello; do
+		signed_by alice
+		refused signed_text_differs
+	done
+	STEPS="$unlock the lock that a dead call left; takes away that lock alone, and any other stays"$'\n'$hello
+	signed_by alice
+	RUNS=(step check /opt/sbx/probe/probe force-unlock -force 1-2 end step /opt/sbx/probe/probe print hello end)
+	refused signed_text_differs
+}
+
 @test "the environment and the directory" {
 	mkdir -p "$D/tree/envs/a" "$D/tree/envs/b"
 	NETWORK='  network: none; workspace: root "", tree ".", directory "envs/a"; Terraform state: none'
