@@ -190,8 +190,8 @@ static jv call_data(jv call, enum mcp_state state)
 		"exit",	      "signal",		"truncated",	     "encoding",       "artifacts",
 		"findings",   "findings_total", "verdict",	     "counts",	       "safe",
 		"safe_total", "differences",	"differences_total", "data_destroyed", "digest",
-		"plan",	      "state_file",	"record_head",	     "took_ms",	       "code",
-		"hint"};
+		"plan",	      "state_file",	"unlocked",	     "record_head",    "took_ms",
+		"code",	      "hint"};
 	static const char *const outputs[] = {"stdout", "stderr"};
 	auto_jv inner = json_object(call, "call"), policy = json_object(call, "policy"),
 		result = json_object(call, "result");
