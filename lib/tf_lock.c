@@ -154,15 +154,20 @@ int tf_lock_find(const char *text, size_t len, struct tf_lock *lock)
 	return found;
 }
 
-/* Behind "Failed to unlock state: " on its LINE: the backend names ASKED, and, if it is S3, the other one. OTHER gets that or stays. */
+/* Behind "Failed to unlock state: " on its LINE: the backend names ASKED, and, if it is Terraform's for S3, the other one. OTHER gets that
+ * or stays. */
 static int is_other(const char *line, size_t len, const char *asked, char other[TF_LOCK_ID_MAX + 1])
 {
 	static const char s3[] = "' does not match the existing lock ID '";
+	/* Terraform for Kubernetes and DynamoDB; OpenTofu for S3. */
+	static const char *const wheres[] = {"", " from s3"};
 	char words[2 * TF_LOCK_ID_MAX + 80];
 
-	snprintf(words, sizeof words, "lock id \"%s\" does not match existing lock", asked);
-	if (is_line(line, len, words))
-		return 1;
+	for (size_t i = 0; i < ARRAY_LEN(wheres); i++) {
+		snprintf(words, sizeof words, "lock id \"%s\"%s does not match existing lock", asked, wheres[i]);
+		if (is_line(line, len, words))
+			return 1;
+	}
 	int n = snprintf(words, sizeof words, "lock ID '%s%s", asked, s3);
 	if (n < 0 || (size_t)n >= sizeof words || !begins(line, len, words) || line[len - 1] != '\'' || len <= (size_t)n + 1)
 		return 0;

@@ -192,6 +192,10 @@ static void test_unlock_hostile(void)
 {
 	CHECK(finds_other(S3(ASKED, OTHER) INFO(OTHER, "a@b")) == 1);
 	CHECK(finds_other(KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 1);
+	/* OpenTofu's for S3, which shows an empty lock where there is none. */
+	CHECK(finds_other(FAILED "lock id \"" ASKED "\" from s3 does not match existing lock\n" INFO(OTHER, "a@b")) == 1);
+	CHECK(finds_other(FAILED "lock id \"" ASKED "\" from s3 does not match existing lock\n" INFO("", "")) == 0);
+	CHECK(finds_other(FAILED "lock id \"" ASKED "\" from s4 does not match existing lock\n" INFO(OTHER, "a@b")) == 0);
 	CHECK(finds_other("Warning: something\n\n" KUBERNETES(ASKED) INFO(OTHER, "a@b")) == 1);
 	CHECK(finds_other(S3(OTHER, OTHER) INFO(OTHER, "a@b")) == 0);
 	CHECK(finds_other(KUBERNETES(OTHER) INFO(OTHER, "a@b")) == 0);
