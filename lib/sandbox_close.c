@@ -313,7 +313,7 @@ void sandbox_give_back(struct sandbox_stage *s)
 		log_error(&err);
 }
 
-/* A step that wants the lock gives it back before it ends with 0; and what was refused had none that does. */
+/* A step that takes the lock gives it back before it ends with 0; and what was refused has come to none. */
 static void end_lock(const struct sandbox_stage *s)
 {
 	const struct sandbox_outcome *o = &s->outcome;

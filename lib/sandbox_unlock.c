@@ -38,7 +38,7 @@ int sandbox_unlock_take(const struct sandbox_job *job, jv payload, struct sandbo
 	if (call == NULL || lock == NULL || !tf_lock_is_id(lock) || !is_dead(job, call) || jv_is_valid(outcome->unlocked))
 		return -1;
 	outcome->unlocked = json_set_str(json_set_str(jv_object(), "call", call), "lock", lock);
-	log_line("took away the lock %s of the state, which call %s had left when it died", lock, call);
+	log_line("took away the lock %s of the state, which call %s had left", lock, call);
 	return 0;
 }
 
