@@ -12,7 +12,7 @@ struct scrub; /* the set of known secrets */
 
 struct scrub *scrub_new(struct sbx_error *err); /* owned by the caller; no known secret yet */
 void scrub_free(struct scrub *scrub);		/* wipes; NULL is fine */
-/* Learn a secret of at least 8 bytes ("secret_too_short", 65). */
+/* Learn a secret of at least 8 bytes ("secret_too_short", 65), one of 255 at most and below half a megabyte ("too_large", 65). */
 int scrub_add(struct scrub *scrub, const struct secret *secret, struct sbx_error *err);
 
 /* One stream of bytes: whole pieces go in, scrubbed bytes are appended to OUT; the last few are held back until

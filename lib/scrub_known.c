@@ -18,10 +18,14 @@ static const char replacement[] = "[REDACTED:credential]";
 #define FORMS_FACTOR 32
 #define FORMS_EXTRA 64
 
+/* A token of a kilobyte has 18,000 windows, and the memory for this table costs more than all that is done with it: where a
+ * window begins, and no more. */
 struct slot {
-	uint64_t hash;
-	const unsigned char *window;
+	uint32_t forms : 8; /* from 1; 0: empty */
+	uint32_t at : 24;
 };
+_Static_assert(sizeof(struct slot) == sizeof(uint32_t), "packed");
+enum { FORMS_MAX = 255, FORMS_BYTES_MAX = (1 << 24) - 1 };
 
 /* Windows of one length. */
 struct group {
@@ -31,16 +35,11 @@ struct group {
 	size_t used;
 };
 
-/* The forms of one secret. */
-struct forms {
-	struct secret bytes;
-	struct forms *next;
-};
-
 struct known {
 	struct group groups[KNOWN_WINDOW + 1]; /* by length */
 	struct secret filter;
-	struct forms *forms;
+	struct secret forms[FORMS_MAX]; /* of one secret each */
+	unsigned form_count;
 };
 
 static uint64_t mix(uint64_t h)
@@ -85,12 +84,8 @@ void known_free(struct known *known)
 		return;
 	for (size_t k = 0; k <= KNOWN_WINDOW; k++)
 		secret_clear(&known->groups[k].slots);
-	while (known->forms != NULL) {
-		struct forms *next = known->forms->next;
-		secret_clear(&known->forms->bytes);
-		free(known->forms);
-		known->forms = next;
-	}
+	for (unsigned i = 0; i < known->form_count; i++)
+		secret_clear(&known->forms[i]);
 	secret_clear(&known->filter);
 	free(known);
 }
@@ -105,18 +100,23 @@ static struct slot *slots_of(const struct group *group)
 	return (struct slot *)(void *)group->slots.data;
 }
 
+static const unsigned char *window_of(const struct known *known, struct slot slot)
+{
+	return known->forms[slot.forms - 1].data + slot.at;
+}
+
 /* The slot that holds the window, or the empty one where it belongs. */
-static struct slot *find(const struct group *group, uint64_t mixed, uint64_t hash, const unsigned char *window,
-			 size_t k)
+static struct slot *find(const struct known *known, const struct group *group, uint64_t mixed,
+			 const unsigned char *window, size_t k)
 {
 	for (size_t i = mixed >> 20;; i++) {
 		struct slot *slot = &slots_of(group)[i & (group->size - 1)];
-		if (slot->window == NULL || (slot->hash == hash && memcmp(slot->window, window, k) == 0))
+		if (slot->forms == 0 || memcmp(window_of(known, *slot), window, k) == 0)
 			return slot;
 	}
 }
 
-static int grow(struct group *group, size_t size, size_t k, struct sbx_error *err)
+static int grow(const struct known *known, struct group *group, size_t size, size_t k, struct sbx_error *err)
 {
 	struct group old = *group;
 
@@ -127,26 +127,30 @@ static int grow(struct group *group, size_t size, size_t k, struct sbx_error *er
 	}
 	group->size = size;
 	for (size_t i = 0; i < old.size; i++) {
-		const struct slot *slot = &slots_of(&old)[i];
-		if (slot->window != NULL)
-			*find(group, mix(slot->hash), slot->hash, slot->window, k) = *slot;
+		const struct slot slot = slots_of(&old)[i];
+		if (slot.forms == 0)
+			continue;
+		const unsigned char *window = window_of(known, slot);
+		*find(known, group, mix(hash_of(window, k)), window, k) = slot;
 	}
 	secret_clear(&old.slots);
 	return 0;
 }
 
 /* Room for MORE windows, at most half full. */
-static int make_room(struct group *group, size_t more, size_t k, struct sbx_error *err)
+static int make_room(const struct known *known, struct group *group, size_t more, size_t k, struct sbx_error *err)
 {
 	size_t size = group->size ? group->size : FIRST_SLOTS;
 
 	while (size < 2 * (group->used + more))
 		size *= 2;
-	return size == group->size ? 0 : grow(group, size, k, err);
+	return size == group->size ? 0 : grow(known, group, size, k, err);
 }
 
-static void add_windows(struct known *known, const unsigned char *form, size_t len)
+/* Those of the newest forms from FROM on. */
+static void add_windows(struct known *known, size_t from, size_t len)
 {
+	const unsigned char *form = known->forms[known->form_count - 1].data + from;
 	size_t k = len < KNOWN_WINDOW ? len : KNOWN_WINDOW;
 	struct group *group = &known->groups[k];
 
@@ -155,9 +159,9 @@ static void add_windows(struct known *known, const unsigned char *form, size_t l
 	uint64_t hash = hash_of(form, k);
 	for (size_t i = 0;; i++) {
 		uint64_t mixed = mix(hash);
-		struct slot *slot = find(group, mixed, hash, form + i, k);
-		if (slot->window == NULL) {
-			*slot = (struct slot){hash, form + i};
+		struct slot *slot = find(known, group, mixed, form + i, k);
+		if (slot->forms == 0) {
+			*slot = (struct slot){.forms = known->form_count & FORMS_MAX, .at = (from + i) & FORMS_BYTES_MAX};
 			*filter_word(known, mixed) |= UINT64_C(1) << (mixed & 63);
 			group->used++;
 		}
@@ -295,7 +299,7 @@ static int make_room_for_all(struct known *known, const size_t *ends, struct sbx
 			more[k] += len - k + 1;
 	}
 	for (size_t k = KNOWN_SHORTEST; k <= KNOWN_WINDOW; k++)
-		if (more[k] > 0 && make_room(&known->groups[k], more[k], k, err) < 0)
+		if (more[k] > 0 && make_room(known, &known->groups[k], more[k], k, err) < 0)
 			return -1;
 	return 0;
 }
@@ -313,25 +317,24 @@ static void drop_copy(struct secret *bytes, const size_t *ends, unsigned form)
 
 int known_add(struct known *known, const struct secret *secret, struct sbx_error *err)
 {
-	struct forms *forms = calloc(1, sizeof *forms);
+	struct secret *forms = &known->forms[known->form_count];
 	size_t ends[FORMS + 1] = {0};
 
-	if (forms == NULL)
-		return sbx_fail(err, SBX_OS, "no_memory", "out of memory");
-	forms->next = known->forms;
-	known->forms = forms; /* now its memory is given back by known_free, whatever follows */
-	if (secret_alloc(&forms->bytes, FORMS_FACTOR * secret->len + FORMS_EXTRA, err) < 0)
+	if (known->form_count == FORMS_MAX || secret->len > (FORMS_BYTES_MAX - FORMS_EXTRA) / FORMS_FACTOR)
+		return sbx_fail(err, SBX_BAD_REQUEST, "too_large", "these are more secrets, or longer ones, than can be looked for");
+	if (secret_alloc(forms, FORMS_FACTOR * secret->len + FORMS_EXTRA, err) < 0)
 		return -1;
+	known->form_count++; /* now its memory is given back by known_free, whatever follows */
 	for (unsigned form = FORM_RAW; form < FORMS; form++) {
-		if (put_form(&forms->bytes, secret, form, err) < 0)
+		if (put_form(forms, secret, form, err) < 0)
 			return -1;
-		drop_copy(&forms->bytes, ends, form);
-		ends[form + 1] = forms->bytes.len;
+		drop_copy(forms, ends, form);
+		ends[form + 1] = forms->len;
 	}
 	if (make_room_for_all(known, ends, err) < 0)
 		return -1;
 	for (unsigned form = FORM_RAW; form < FORMS; form++)
-		add_windows(known, forms->bytes.data + ends[form], ends[form + 1] - ends[form]);
+		add_windows(known, ends[form], ends[form + 1] - ends[form]);
 	return 0;
 }
 
@@ -347,7 +350,7 @@ static void mark_group(const struct known *known, const struct group *group, siz
 	for (uint64_t hash = hash_of(p + i, k);; i++) {
 		uint64_t mixed = mix(hash);
 		if (*filter_word(known, mixed) >> (mixed & 63) & 1 &&
-		    find(group, mixed, hash, p + i, k)->window != NULL)
+		    find(known, group, mixed, p + i, k)->forms != 0)
 			memset(stream->covered + i, 1, k);
 		if (i + k == len)
 			return;
