@@ -32,11 +32,16 @@ start() {
 	PID=$!
 }
 
-# kill_session: sbx-cred and what it started.
+# kill_session: sbx-cred and what it started. None of them lives when this returns: one that is dying holds its lock still.
 kill_session() {
-	local pids
-	mapfile -t pids < <(ps -o pid= --sid "$PID")
-	kill -9 "$PID" "${pids[@]}" 2>/dev/null || true
+	wait_until 10 session_is_dead
 	wait "$PID" 2>/dev/null || true
 	PID=
+}
+session_is_dead() {
+	local pids
+	mapfile -t pids < <(ps -o pid=,stat= --sid "$PID" | awk '$2 !~ /^Z/ {print $1}')
+	[ "${#pids[@]}" -gt 0 ] || return 0
+	kill -9 "${pids[@]}" 2>/dev/null || true
+	return 1
 }
