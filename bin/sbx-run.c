@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 
+#include "audit.h"
 #include "fetched_room.h"
 #include "filter.h"
 #include "io.h"
@@ -309,11 +310,34 @@ static void remove_temporary(int run_fd)
 	closedir(dir);
 }
 
+/* DRIVER is the caller's: the one that the record says the call was given to. */
+static int hear_driver(jv event, void *driver, struct sbx_error *err)
+{
+	const char *name = json_str(event, "event");
+
+	(void)err;
+	if (name == NULL || strcmp(name, "sandbox.started") != 0)
+		return 0;
+	*(jv *)driver = json_set_str(take_jv(driver), "driver", json_str(event, "driver"));
+	return 1;
+}
+
+/* By its own driver, whatever the settings say by now: another one would find nothing, and take that for its end. */
+static int mend_sandbox(const struct filter *f, const char *call, struct sbx_error *err)
+{
+	auto_jv told = jv_object();
+
+	if (audit_each(&f->state, call, hear_driver, &told, err) < 0)
+		return -1;
+	const char *recorded = json_str(told, "driver"), *driver = recorded != NULL ? recorded : f->config.driver;
+	auto_jv settings = config_settings(f->config.drivers, driver);
+	return driver_mend(driver, settings, call, err);
+}
+
 /* A sandbox of this machine died with its sbx-run (control descriptor, parent-death signal), and what is left is the state.
  * One elsewhere is the driver's to find: before the state, for as long as it runs it may change what the state says. */
 static int mend(struct filter *f, const char *call, struct sbx_error *err)
 {
-	auto_jv settings = config_settings(f->config.drivers, f->config.driver);
 	enum ws_taken taken = WS_UNCHANGED;
 	int64_t modified;
 	char line[80];
@@ -323,7 +347,7 @@ static int mend(struct filter *f, const char *call, struct sbx_error *err)
 		return -1;
 	if (state_stage_look(run, "run", &modified) == STAGE_LOCKED)
 		return sbx_fail(err, SBX_UNAVAILABLE, "call_running", "a process of this call still works");
-	if (driver_mend(f->config.driver, settings, call, err) < 0 || ws_state_recover(&f->state, call, &taken, err) < 0)
+	if (mend_sandbox(f, call, err) < 0 || ws_state_recover(&f->state, call, &taken, err) < 0)
 		return -1;
 	remove_temporary(run);
 	if (fetched_forget(&f->state, call, err) < 0)

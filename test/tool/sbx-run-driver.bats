@@ -127,6 +127,24 @@ setup() { runs_setup; }
 	done
 }
 
+@test "a call is mended by its own driver, whatever the settings say by now" {
+	fake_driver <<-EOT
+		[ "\$1" != --mend ] || exec test -e "$T/reachable"
+		hello
+		frame step 1 ''
+		event '{"event":"lost","message":"gone","code":"cluster_lost","class":3}'
+	EOT
+	make_call true
+	run_fake 3
+	for driver in local nowhere; do
+		sed -i "s/^driver: .*/driver: $driver/" "$T/sbx.yaml"
+		run_sbx 69 "$FAKE/bin/sbx-run" --mend "$(jq -r .call.id "$T/call")"
+		assert_contains "$stderr" mend_failed
+	done
+	touch "$T/reachable"
+	run_sbx 0 "$FAKE/bin/sbx-run" --mend "$(jq -r .call.id "$T/call")"
+}
+
 @test "a driver that dies while a step runs leaves an unknown outcome, and a spent approval" {
 	fake_driver <<-'EOT'
 		hello
