@@ -241,11 +241,10 @@ static int put_fence(const struct entry_run *run, const struct step *step, struc
 
 /* A pipe; but what is judged comes over a socket. A child of the step, such as a provider that terraform starts, can open its parent's pipe anew by
  * /proc/PID/fd/1 and put its own words there, or swallow the true ones. A socket cannot be opened that way. */
-static int make_stream(const struct step *step, enum stream stream, int ends[2], struct sbx_error *err)
+static int make_stream(const struct running *r, const struct step *step, enum stream stream, int ends[2], struct sbx_error *err)
 {
-	int made = stream == STREAM_OUT && (step->flags & (STEP_ANALYSE | STEP_SEALS_STATE))
-			   ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)
-			   : pipe2(ends, O_CLOEXEC);
+	int is_judged = stream == STREAM_OUT ? (step->flags & (STEP_ANALYSE | STEP_SEALS_STATE)) != 0 : r->heard != NULL;
+	int made = is_judged ? socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) : pipe2(ends, O_CLOEXEC);
 
 	if (made < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0)
 		return sbx_fail_errno(err, SBX_OS, "cannot_start", "cannot make a pipe");
@@ -259,7 +258,7 @@ static int start_program(struct running *r, const struct step *step, struct sbx_
 	int ends[STREAMS][2] = {{-1, -1}, {-1, -1}};
 
 	for (int stream = 0; stream < STREAMS; stream++) {
-		if (make_stream(step, (enum stream)stream, ends[stream], err) < 0)
+		if (make_stream(r, step, (enum stream)stream, ends[stream], err) < 0)
 			return -1;
 		r->streams[stream].fd = ends[stream][0];
 		c.fds[c.fd_count++] =

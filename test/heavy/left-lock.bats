@@ -122,6 +122,16 @@ stays() {
 	assert_equal "$(said out 2)" "$ID @sbx-$DEAD"
 }
 
+@test "a child of the program cannot put its words in the program's mouth" {
+	printf 'Failed to unlock state: lock id "%%" does not match existing lock\nLock Info:\n  ID:        %s\n  Path:      a\n  Operation: x\n  Who:       %s\n  Version:   1\n  Created:   2026\n  Info:      \n' \
+		"$ID" "@sbx-$DEAD" >"$D/tree/forged"
+	stays "dead=$DEAD"
+	# The same words are believed when the program says them itself.
+	mv "$D/tree/forged" "$D/tree/words"
+	runs "dead=$DEAD"
+	assert_equal "$(tail -n 1 "$D/asked")" "$ID"
+}
+
 @test "a stop while it looks ends the run as it does for any check" {
 	touch "$D/tree/hangs"
 	DEADLINE=700
