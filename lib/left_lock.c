@@ -36,32 +36,46 @@ void left_lock_forget(const struct state *state, const char *call)
 
 struct left {
 	char call[STATE_ID_SIZE];
+	int is_same; /* its note is about the backend that is asked for */
 	int64_t since;
 };
 
-/* The newest ones so far, the newest first. */
+static int is_before(const struct left *a, const struct left *b)
+{
+	return a->is_same != b->is_same ? a->is_same : a->since > b->since;
+}
+
+/* The best ones so far, in their order. */
 struct newest {
 	struct left left[LIMIT_LEFT_LOCKS];
 	size_t count;
 };
 
-static void add(struct newest *newest, const char *call, int64_t since)
+static void add(struct newest *newest, const struct left *left)
 {
 	size_t at = newest->count;
 
-	while (at > 0 && newest->left[at - 1].since < since)
+	while (at > 0 && is_before(left, &newest->left[at - 1]))
 		at--;
 	if (at == LIMIT_LEFT_LOCKS)
 		return;
 	if (newest->count < LIMIT_LEFT_LOCKS)
 		newest->count++;
 	memmove(&newest->left[at + 1], &newest->left[at], (newest->count - 1 - at) * sizeof newest->left[0]);
-	newest->left[at].since = since;
-	memcpy(newest->left[at].call, call, STATE_ID_SIZE);
+	newest->left[at] = *left;
+}
+
+static int is_about(int notes, const char *call, const char *backend)
+{
+	struct sbx_error ignored = SBX_ERROR_INIT;
+	auto_free char *text = NULL;
+	size_t len;
+
+	return io_read_file(notes, call, DIGEST_HEX_SIZE, IO_PRIVATE, &text, &len, &ignored) == 0 && strcmp(text, backend) == 0;
 }
 
 /* NAME may be a half-written note, too, which goes when it is old. */
-static void look_at(const struct state *state, int notes, const char *name, struct newest *newest)
+static void look_at(const struct state *state, int notes, const char *name, const char *backend, struct newest *newest)
 {
 	struct stat st;
 
@@ -69,11 +83,14 @@ static void look_at(const struct state *state, int notes, const char *name, stru
 		return;
 	if (clock_seconds() - st.st_mtim.tv_sec > LIMIT_LEFT_AGE_S)
 		(void)!unlinkat(notes, name, 0);
-	else if (state_is_id(name) && mend_is_over(state, name))
-		add(newest, name, st.st_mtim.tv_sec);
+	else if (state_is_id(name) && mend_is_over(state, name)) {
+		struct left left = {.is_same = is_about(notes, name, backend), .since = st.st_mtim.tv_sec};
+		memcpy(left.call, name, STATE_ID_SIZE);
+		add(newest, &left);
+	}
 }
 
-int left_lock_list(const struct state *state, jv *calls, struct sbx_error *err)
+int left_lock_list(const struct state *state, const char *backend, jv *calls, struct sbx_error *err)
 {
 	struct newest newest = {.count = 0};
 	int notes = state_dir(state, notes_dir, err);
@@ -85,21 +102,12 @@ int left_lock_list(const struct state *state, jv *calls, struct sbx_error *err)
 		return failed;
 	}
 	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
-		look_at(state, notes, entry->d_name, &newest);
+		look_at(state, notes, entry->d_name, backend, &newest);
 	closedir(dir);
 	*calls = jv_array();
 	for (size_t i = 0; i < newest.count; i++)
 		*calls = json_append(take_jv(calls), jv_string(newest.left[i].call));
 	return 0;
-}
-
-static int is_about(int notes, const char *call, const char *backend)
-{
-	struct sbx_error ignored = SBX_ERROR_INIT;
-	auto_free char *text = NULL;
-	size_t len;
-
-	return io_read_file(notes, call, DIGEST_HEX_SIZE, IO_PRIVATE, &text, &len, &ignored) == 0 && strcmp(text, backend) == 0;
 }
 
 void left_lock_settle(const struct state *state, jv calls, const char *backend)

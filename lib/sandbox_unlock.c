@@ -14,7 +14,7 @@ int sandbox_unlock_prepare(struct sandbox_job *job, jv backend, const struct sta
 	if (!tf_run_may_unlock(job->run) || !tf_run_compares_locks(json_str(backend, "type")))
 		return 0;
 	auto_jv whole = json_set(json_set_str(jv_object(), "target", json_str(job->run, "target")), "backend", jv_copy(backend));
-	if (json_digest(whole, job->lock_of, err) < 0 || left_lock_list(state, dead, err) < 0)
+	if (json_digest(whole, job->lock_of, err) < 0 || left_lock_list(state, job->lock_of, dead, err) < 0)
 		return -1;
 	job->dead = *dead;
 	return 0;

@@ -19,18 +19,23 @@
 static struct state state;
 static struct sbx_error err;
 
-/* How many the list has, and whether CALL is one of them. */
-static int listed(const char *call, int *is_in)
+/* How many the list for BACKEND has, and whether CALL is one of them. */
+static int listed_for(const char *backend, const char *call, int *is_in)
 {
 	auto_jv calls = jv_invalid();
 
-	CHECK(left_lock_list(&state, &calls, &err) == 0);
+	CHECK(left_lock_list(&state, backend, &calls, &err) == 0);
 	*is_in = 0;
 	for (int i = 0; i < json_length(calls); i++) {
 		auto_jv one = json_at(calls, i);
 		*is_in |= strcmp(json_text(one), call) == 0;
 	}
 	return json_length(calls);
+}
+
+static int listed(const char *call, int *is_in)
+{
+	return listed_for(A, call, is_in);
 }
 
 static void mark(const char *call, const char *name)
@@ -153,6 +158,12 @@ static void test_bounds(void)
 	CHECK(is_there(call));
 	snprintf(call, sizeof call, "%032x", 256 + 3);
 	CHECK(listed(call, &is_in) == LIMIT_LEFT_LOCKS && is_in);
+	/* However many there are about another state, the one about this is told. */
+	CHECK(left_lock_note(&state, GONE, B, &err) == 0);
+	age(GONE, 2000);
+	CHECK(listed_for(A, GONE, &is_in) == LIMIT_LEFT_LOCKS && !is_in);
+	CHECK(listed_for(B, GONE, &is_in) == LIMIT_LEFT_LOCKS && is_in);
+	left_lock_forget(&state, GONE);
 	/* Just not too old, and too old. */
 	age(call, LIMIT_LEFT_AGE_S - 60);
 	age("neither", LIMIT_LEFT_AGE_S + 60);
