@@ -112,8 +112,4 @@ void sandbox_outcome_clear(struct sandbox_outcome *outcome);
  * sbx-policy makes). */
 int sandbox_run(const struct sandbox_job *job, struct sandbox_outcome *outcome, struct sbx_error *err);
 
-/* The step's program has the name and its argv[1] is WORD, or WORD is NULL (for hints about a failed "terraform init").
- */
-int sandbox_step_is(jv run, unsigned step, const char *program, const char *word);
-
 #endif

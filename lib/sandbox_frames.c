@@ -52,14 +52,6 @@ void sandbox_hint_refusal(const struct run *run)
 		sbx_hint(&outcome->trouble, "it said: %s", lines);
 }
 
-int sandbox_step_is(jv run, unsigned step, const char *program, const char *word)
-{
-	auto_jv entry = step_at(run, step), argv = json_array(entry, "argv"), second = json_at(argv, 1);
-	const char *name = json_str(entry, "program"), *text = json_text(second);
-
-	return name != NULL && strcmp(name, program) == 0 && (word == NULL || (text != NULL && strcmp(text, word) == 0));
-}
-
 void sandbox_stop(struct run *run, enum stop why)
 {
 	if (run->stop != STOP_NONE)

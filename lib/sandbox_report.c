@@ -114,7 +114,7 @@ static jv lock_hint(const struct state *state, jv run, const struct sandbox_outc
 	struct sbx_error err = SBX_ERROR_INIT;
 	struct tf_lock lock;
 
-	if (!sandbox_step_is(run, outcome->step, "terraform", NULL) ||
+	if (!tf_run_step_is(run, outcome->step, NULL) ||
 	    !tf_lock_find(buf_str(errors) + from, errors->len - from, &lock))
 		return jv_invalid();
 	if (buf_addf(&text, &err, "the state has the lock %s", lock.id) < 0 ||
@@ -188,7 +188,7 @@ static jv add_reason(jv result, const struct state *state, jv run, const struct 
 		return json_set(json_set_str(result, "code", "state_locked"), "hint", take_jv(&locked));
 	if (is_full(outcome))
 		return json_set(json_set_str(result, "code", "sandbox_full"), "hint", full_hint(run));
-	if (!sandbox_step_is(run, outcome->step, "terraform", "init") || !is_unfetched(&outcome->err.bytes))
+	if (!tf_run_step_is(run, outcome->step, "init") || !is_unfetched(&outcome->err.bytes))
 		return result;
 	return json_set(json_set_str(result, "code", "not_fetched"), "hint", fetch_hint(run));
 }

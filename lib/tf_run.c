@@ -5,6 +5,13 @@
 
 #include "plan_format.h"
 
+static int is_called(jv program, const char *name)
+{
+	const char *path = json_str(program, "path"), *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash != NULL && strcmp(slash + 1, name) == 0;
+}
+
 /* A program of RUN whose file has this name. */
 static int has_program(jv run, const char *name)
 {
@@ -14,8 +21,7 @@ static int has_program(jv run, const char *name)
 		return 0;
 	for (int i = jv_object_iter(programs); jv_object_iter_valid(programs, i); i = jv_object_iter_next(programs, i)) {
 		auto_jv program = jv_object_iter_value(programs, i);
-		const char *path = json_str(program, "path"), *slash = path ? strrchr(path, '/') : NULL;
-		if (slash != NULL && strcmp(slash + 1, name) == 0)
+		if (is_called(program, name))
 			return 1;
 	}
 	return 0;
@@ -27,6 +33,19 @@ int tf_run_is(jv run, jv seal)
 
 	return json_has(env, "TF_CLI_CONFIG_FILE") || plan_format_of_run(run) == PLAN_FORMAT_TERRAFORM ||
 	       plan_format_of(seal) == PLAN_FORMAT_TERRAFORM || has_program(run, "terraform") || has_program(run, "tofu");
+}
+
+int tf_run_step_is(jv run, unsigned step, const char *word)
+{
+	auto_jv steps = json_array(run, "steps"), entry = step > 0 ? json_at(steps, (int)step - 1) : jv_invalid(), argv = json_array(entry, "argv");
+	auto_jv first = json_at(argv, 1), programs = json_object(run, "programs");
+	const char *name = json_str(entry, "program"), *text = json_text(first);
+
+	if (name == NULL || (word != NULL && (text == NULL || strcmp(text, word) != 0)))
+		return 0;
+	auto_jv program = json_object(programs, name);
+	return strcmp(name, "terraform") == 0 || strcmp(name, "tofu") == 0 || is_called(program, "terraform") ||
+	       is_called(program, "tofu");
 }
 
 int tf_run_is_tofu(jv run)

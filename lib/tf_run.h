@@ -8,6 +8,10 @@
  * policy calls it. */
 int tf_run_is(jv run, jv seal);
 
+/* 1 when STEP (from 1) of RUN starts one of the two, which the policy or its file calls so, with WORD as its first argument, or with any
+ * where WORD is NULL. */
+int tf_run_step_is(jv run, unsigned step, const char *word);
+
 /* 1 when the programs of RUN say by the names of their files that OpenTofu is among them and Terraform is not. */
 int tf_run_is_tofu(jv run);
 
