@@ -157,6 +157,52 @@ static void test_short_secrets(void)
 	scrub_free(scrub);
 }
 
+/* The hexadecimal digits of a number, the same ones nowhere else. */
+static int learn_number(struct scrub *scrub, unsigned number, struct sbx_error *err)
+{
+	auto_secret secret = SECRET_INIT;
+	char text[33];
+
+	snprintf(text, sizeof text, "%08x%08x%08x%08x", number * 2654435761u, number * 2246822519u, ~number * 3266489917u, number);
+	return secret_alloc(&secret, sizeof text, err) < 0 || secret_append(&secret, text, strlen(text), err) < 0 ||
+			       scrub_add(scrub, &secret, err) < 0
+		       ? -1
+		       : 0;
+}
+
+/* As many secrets as there can be, each of them found; one more, or one that is too long, is refused, and the others are
+ * found still. */
+static void test_many(void)
+{
+	enum { MANY = 255, LONGEST = ((1 << 24) - 1 - 64) / 32 };
+	struct scrub *scrub = learn("hunter2!");
+	struct sbx_error err = SBX_ERROR_INIT;
+	auto_secret large = SECRET_INIT;
+	char text[33];
+	int found = 0;
+
+	CHECK(secret_alloc(&large, LONGEST + 1, &err) == 0);
+	memset(large.data, 'x', LONGEST + 1);
+	large.len = LONGEST + 1;
+	CHECK(scrub_add(scrub, &large, &err) < 0);
+	CHECK_STR(err.code, "too_large");
+	sbx_error_clear(&err);
+	large.len = LONGEST;
+	CHECK(scrub_add(scrub, &large, &err) == 0);
+	for (unsigned i = 2; i < MANY; i++)
+		CHECK(learn_number(scrub, i, &err) == 0);
+	CHECK(learn_number(scrub, MANY, &err) < 0);
+	CHECK_STR(err.code, "too_large");
+	for (unsigned i = 2; i <= MANY; i++) {
+		snprintf(text, sizeof text, "%08x%08x%08x%08x", i * 2654435761u, i * 2246822519u, ~i * 3266489917u, i);
+		auto_free char *scrubbed = whole(scrub, text);
+		found += strcmp(scrubbed, KNOWN) == 0;
+	}
+	CHECK(found == MANY - 2);
+	CHECK_TEXT(scrub, "x=hunter2!", "x=" KNOWN);
+	scrub_free(scrub);
+}
+
 static void test_base64(void)
 {
 	struct scrub *scrub = learn(plain_secret);
@@ -398,6 +444,7 @@ int main(void)
 	test_raw();
 	test_two_secrets();
 	test_short_secrets();
+	test_many();
 	test_base64();
 	test_other_forms();
 	test_shapes();
